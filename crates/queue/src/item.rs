@@ -1,0 +1,66 @@
+//! What waits.
+
+use std::hash::Hash;
+
+/// Something that waits in the queue: a pod, a job, a build, a tenant.
+///
+/// Only [`key`](Self::key) must be written; everything else has a default that leaves the
+/// corresponding part of the queue out.
+///
+/// Numbers, not strings, name classes, incarnations and nodes, so that the queue compares them
+/// in a nanosecond. Intern what you have: equal things must get equal numbers, different things
+/// different ones.
+pub trait Item {
+    /// The name of an item. Among those waiting a key occurs once.
+    type Key: Eq + Hash + ToOwned + ?Sized;
+
+    /// This item's name.
+    fn key(&self) -> &Self::Key;
+
+    /// How urgent the item is for [`PrioritySort`](crate::PrioritySort): higher goes first.
+    fn priority(&self) -> i32 {
+        0
+    }
+
+    /// Tells an item from an earlier one of the same name (in Kubernetes, the UID).
+    fn incarnation(&self) -> u64 {
+        0
+    }
+
+    /// The item's class: items of one class have equal scheduling needs.
+    ///
+    /// A hint that is asked [once a class](crate::Ask::Class) is shown any one item of it, so
+    /// equal classes promise equal answers. `None` puts the item in a class of its own.
+    fn class(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whose plugins, hints and gates apply to the item.
+    fn profile(&self) -> Profile {
+        Profile::DEFAULT
+    }
+
+    /// The node that the item itself says it is nominated to.
+    fn nominated_node(&self) -> Option<NodeId> {
+        None
+    }
+}
+
+/// The number of a profile: a set of plugins with their registrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Profile(pub u16);
+
+impl Profile {
+    /// The profile of items that do not name one.
+    pub const DEFAULT: Self = Self(0);
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The number of a node: a place that an item can be nominated to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u64);

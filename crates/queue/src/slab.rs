@@ -1,0 +1,162 @@
+//! Numbered slots that never move.
+
+/// A store of values under small numbers, which are used again when they fall free.
+///
+/// Values are kept in pages, so that growing neither copies what is there nor leaves half of a
+/// doubled vector unused. Each slot counts its tenants: a number together with its tenancy names
+/// one value for ever.
+pub(crate) struct Slab<E> {
+    pages: Vec<Vec<Slot<E>>>,
+    free: Option<u32>,
+    len: usize,
+}
+
+struct Slot<E> {
+    tenancy: u32,
+    state: State<E>,
+}
+
+enum State<E> {
+    Taken(E),
+    Free { next: Option<u32> },
+}
+
+impl<E> Default for Slab<E> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E> Slab<E> {
+    pub(crate) const fn new() -> Self {
+        Self { pages: Vec::new(), free: None, len: 0 }
+    }
+
+    pub(crate) fn insert(&mut self, value: E) -> u32 {
+        self.len += 1;
+        if let Some(id) = self.free {
+            let slot = &mut self.pages[page(id)][offset(id)];
+            if let State::Free { next } = slot.state {
+                self.free = next;
+            }
+            slot.state = State::Taken(value);
+            return id;
+        }
+        if self.pages.last().is_none_or(|page| page.len() == PAGE) {
+            // Small stores stay small: only the first page grows step by step.
+            let room = if self.pages.is_empty() { 0 } else { PAGE };
+            self.pages.push(Vec::with_capacity(room));
+        }
+        let last = self.pages.len() - 1;
+        let page = &mut self.pages[last];
+        page.push(Slot { tenancy: 0, state: State::Taken(value) });
+        (last * PAGE + page.len() - 1) as u32
+    }
+
+    pub(crate) fn remove(&mut self, id: u32) -> Option<E> {
+        let slot = self.pages.get_mut(page(id))?.get_mut(offset(id))?;
+        if matches!(slot.state, State::Free { .. }) {
+            return None;
+        }
+        slot.tenancy = slot.tenancy.wrapping_add(1);
+        let state = std::mem::replace(&mut slot.state, State::Free { next: self.free });
+        self.free = Some(id);
+        self.len -= 1;
+        match state {
+            State::Taken(value) => Some(value),
+            State::Free { .. } => None,
+        }
+    }
+
+    /// Which tenant of slot `id` is there now.
+    pub(crate) fn tenancy(&self, id: u32) -> u32 {
+        self.slot(id).map_or(0, |slot| slot.tenancy)
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<&E> {
+        match &self.slot(id)?.state {
+            State::Taken(value) => Some(value),
+            State::Free { .. } => None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
+        self.pages.iter().flatten().enumerate().filter_map(|(id, slot)| match &slot.state {
+            State::Taken(value) => Some((id as u32, value)),
+            State::Free { .. } => None,
+        })
+    }
+
+    fn slot(&self, id: u32) -> Option<&Slot<E>> {
+        self.pages.get(page(id))?.get(offset(id))
+    }
+}
+
+/// By a number that is known to be taken.
+impl<E> std::ops::Index<u32> for Slab<E> {
+    type Output = E;
+
+    fn index(&self, id: u32) -> &E {
+        match &self.pages[page(id)][offset(id)].state {
+            State::Taken(value) => value,
+            State::Free { .. } => unreachable!("slot {id} is free"),
+        }
+    }
+}
+
+impl<E> std::ops::IndexMut<u32> for Slab<E> {
+    fn index_mut(&mut self, id: u32) -> &mut E {
+        match &mut self.pages[page(id)][offset(id)].state {
+            State::Taken(value) => value,
+            State::Free { .. } => unreachable!("slot {id} is free"),
+        }
+    }
+}
+
+const PAGE: usize = 256;
+
+const fn page(id: u32) -> usize {
+    id as usize / PAGE
+}
+
+const fn offset(id: u32) -> usize {
+    id as usize % PAGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_freed_number_is_used_again_by_another_tenant() {
+        let mut slab = Slab::new();
+        let a = slab.insert("a");
+        let b = slab.insert("b");
+        let tenancy = slab.tenancy(a);
+        assert_eq!(slab.remove(a), Some("a"));
+        assert_eq!(slab.remove(a), None);
+        assert_eq!(slab.get(a), None);
+
+        assert_eq!(slab.insert("c"), a);
+        assert_ne!(slab.tenancy(a), tenancy);
+        assert_eq!((slab[a], slab[b], slab.len()), ("c", "b", 2));
+    }
+
+    #[test]
+    fn numbers_go_on_over_pages() {
+        let mut slab = Slab::new();
+        for n in 0..3 * PAGE as u32 + 1 {
+            assert_eq!(slab.insert(n), n);
+        }
+        for n in (0..3 * PAGE as u32).step_by(2) {
+            assert_eq!(slab.remove(n), Some(n));
+        }
+        assert_eq!(slab.iter().count(), slab.len());
+        assert!(slab.iter().all(|(id, &n)| id == n));
+        assert_eq!(slab.get(u32::MAX), None);
+    }
+}
