@@ -1,0 +1,1 @@
+// An assembly file, though empty, lets queue.go declare functions without bodies.
