@@ -12,9 +12,12 @@ use support::{Bench, Options};
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
+/// Brings added items where they are to be counted.
+type Arrange = fn(&mut Bench);
+
 fn main() {
     let options = Options::from_arguments();
-    let works: [(&str, fn(&mut Bench)); 3] = [
+    let works: [(&str, Arrange); 3] = [
         ("bytes", |_| {}),
         ("bytes-backoff", |bench| {
             park(bench);

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p roadstead-queue`; with `-- --json` a line of JSON for each result, which
 //! `bench/compare` sets beside those of kube-scheduler's own queue.
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 mod support;
 
@@ -12,9 +13,12 @@ use roadstead_queue::{Action, Event};
 use support::pods::{ALLOCATABLE, ASSIGNED_POD, CONDITION, NODE, Object};
 use support::{Bench, Options, median};
 
+/// Measures something at a depth, once.
+type Work = fn(usize) -> f64;
+
 fn main() {
     let options = Options::from_arguments();
-    let per_item: [(&str, fn(usize) -> f64, &[usize]); 5] = [
+    let per_item: [(&str, Work, &[usize]); 5] = [
         ("add", add, &[1_000, 10_000, 100_000, 1_000_000]),
         ("pop", pop, &[1_000, 10_000, 100_000, 1_000_000]),
         ("steady", steady, &[1_000, 10_000, 100_000, 1_000_000]),
@@ -24,7 +28,7 @@ fn main() {
     for (work, run, depths) in per_item {
         measure(&options, work, depths, "ns an item", run);
     }
-    let per_event: [(&str, fn(usize) -> f64); 6] = [
+    let per_event: [(&str, Work); 6] = [
         ("event-skip", event_skip),
         ("event-queue-1pct", event_queue_1pct),
         ("event-unregistered", event_unregistered),
@@ -37,7 +41,7 @@ fn main() {
     }
 }
 
-fn measure(options: &Options, work: &str, depths: &[usize], unit: &str, run: fn(usize) -> f64) {
+fn measure(options: &Options, work: &str, depths: &[usize], unit: &str, run: Work) {
     if !options.wants(work) {
         return;
     }
@@ -59,7 +63,7 @@ fn repeats(depth: usize) -> usize {
 
 fn add(depth: usize) -> f64 {
     let mut elapsed = Duration::ZERO;
-    let mut bench = Bench::new(0, depth, false);
+    let mut bench = Bench::new(0, depth, false).by_the_clock();
     for _ in 0..repeats(depth) {
         bench.queue = support::pods::queue();
         let start = Instant::now();
@@ -71,12 +75,12 @@ fn add(depth: usize) -> f64 {
 
 fn pop(depth: usize) -> f64 {
     let mut elapsed = Duration::ZERO;
-    let mut bench = Bench::new(0, depth, false);
+    let mut bench = Bench::new(0, depth, false).by_the_clock();
     for _ in 0..repeats(depth) {
         bench.queue = support::pods::queue();
         bench.add(0..depth);
         let start = Instant::now();
-        while let Some(attempt) = bench.queue.pop(bench.now) {
+        while let Some(attempt) = bench.pop() {
             black_box(bench.queue.finish(attempt));
         }
         elapsed += start.elapsed();
@@ -86,11 +90,11 @@ fn pop(depth: usize) -> f64 {
 
 fn steady(depth: usize) -> f64 {
     let rounds = depth.clamp(10_000, 100_000);
-    let mut bench = Bench::new(0, depth + rounds, false);
+    let mut bench = Bench::new(0, depth + rounds, false).by_the_clock();
     bench.add(0..depth);
     let start = Instant::now();
     for pod in depth..depth + rounds {
-        let attempt = bench.queue.pop(bench.now).expect("the queue never runs dry");
+        let attempt = bench.pop().expect("the queue never runs dry");
         black_box(bench.queue.finish(attempt));
         let waiter = bench.waiter(pod);
         let now = bench.tick();
@@ -155,8 +159,8 @@ fn event_unregistered(depth: usize) -> f64 {
 fn assigned(depth: usize) -> f64 {
     let mut bench = parked(depth, true);
     let ns = timed_events(&mut bench, 100, || {
-        let labels = vec![("app".to_owned(), "nobody's".to_owned())];
-        Event::added(ASSIGNED_POD, Object::Pod { labels })
+        let labels = vec![("app".to_owned(), "app-0".to_owned())];
+        Event::added(ASSIGNED_POD, Object::Pod { namespace: "ns-0".to_owned(), labels })
     });
     assert_eq!(bench.queue.counts().unschedulable, depth, "the hint skips everyone");
     ns

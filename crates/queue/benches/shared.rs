@@ -1,4 +1,5 @@
 //! What `SharedQueue` keeps up under one popper, four adders and a source of events.
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 mod support;
 

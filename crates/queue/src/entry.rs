@@ -16,7 +16,6 @@ pub(crate) struct Entry<T> {
     pub(crate) item: T,
     pub(crate) record: Record,
     pub(crate) spot: Spot,
-    pub(crate) hash: KeyHash,
 }
 
 /// The one thing that says where an entry is.
@@ -35,9 +34,10 @@ pub(crate) enum Spot {
         order: u32,
     },
     Pool(Seat),
-    /// Popped.
+    /// Popped, in the scheduling cycle of that number, as far as there is room for it.
     InFlight {
         marker: Marker,
+        cycle: u32,
         deleted: bool,
     },
 }
@@ -74,10 +74,12 @@ pub(crate) struct Record {
     pub(crate) was_flushed: bool,
     /// Whether an attempt on an item of the same key may be under way while this one waits.
     pub(crate) has_twin: bool,
+    /// Of the item's key.
+    pub(crate) hash: KeyHash,
 }
 
 impl Record {
-    pub(crate) fn new(now: Time) -> Self {
+    pub(crate) fn new(now: Time, hash: KeyHash) -> Self {
         Self {
             timestamp: now,
             initial_attempt: MaybeTime::NONE,
@@ -89,6 +91,7 @@ impl Record {
             gate: None,
             was_flushed: false,
             has_twin: false,
+            hash,
         }
     }
 

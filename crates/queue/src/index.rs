@@ -36,12 +36,12 @@ impl Index {
     }
 
     pub(crate) fn insert<T>(&mut self, id: u32, entries: &Slab<Entry<T>>) {
-        let rehash = |&other: &u32| entries[other].hash.spread();
-        self.table.insert_unique(entries[id].hash.spread(), id, rehash);
+        let rehash = |&other: &u32| entries[other].record.hash.spread();
+        self.table.insert_unique(entries[id].record.hash.spread(), id, rehash);
     }
 
     pub(crate) fn remove<T>(&mut self, id: u32, entries: &Slab<Entry<T>>) {
-        let hash = entries[id].hash.spread();
+        let hash = entries[id].record.hash.spread();
         if let Ok(found) = self.table.find_entry(hash, |&other| other == id) {
             found.remove();
         }
@@ -87,7 +87,7 @@ impl Index {
     ) -> impl Iterator<Item = u32> {
         let is_it = move |id: &u32| {
             let entry = &entries[*id];
-            entry.hash == hash && entry.item.key() == key
+            entry.record.hash == hash && entry.item.key() == key
         };
         self.table.iter_hash(hash.spread()).copied().filter(is_it)
     }

@@ -46,6 +46,34 @@ pub trait Item {
     }
 }
 
+/// Which item is meant: a key, and where it matters which incarnation of it.
+///
+/// A plain reference to a key means whichever item goes by it.
+#[derive(Debug)]
+pub struct Name<'a, K: ?Sized> {
+    /// The item's key.
+    pub key: &'a K,
+    /// The incarnation; `None` for any.
+    pub incarnation: Option<u64>,
+}
+
+impl<'a, K: ?Sized> Name<'a, K> {
+    /// One incarnation of the item called `key`.
+    pub fn new(key: &'a K, incarnation: u64) -> Self {
+        Self { key, incarnation: Some(incarnation) }
+    }
+
+    pub(crate) fn is_incarnation(&self, incarnation: u64) -> bool {
+        self.incarnation.is_none_or(|meant| meant == incarnation)
+    }
+}
+
+impl<'a, K: ?Sized> From<&'a K> for Name<'a, K> {
+    fn from(key: &'a K) -> Self {
+        Self { key, incarnation: None }
+    }
+}
+
 /// The number of a profile: a set of plugins with their registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Profile(pub u16);

@@ -100,7 +100,7 @@ mod time;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, Jitter, Requeueing};
 pub use event::{Action, Event, Label, Resource};
-pub use item::{Item, NodeId, Profile};
+pub use item::{Item, Name, NodeId, Profile};
 pub use observer::{
     Cause, Entrance, GateVerdict, HintVerdict, Incoming, Observer, Transition, Verdict,
 };

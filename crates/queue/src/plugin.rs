@@ -1,11 +1,25 @@
 //! Plugins, and the events that each one registered for.
 
+use std::num::NonZeroU16;
+
 use crate::event::{Action, Event, Resource};
 use crate::item::Profile;
 
 /// The number of a plugin in a queue's [`Plugins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PluginId(pub(crate) u16);
+pub struct PluginId(NonZeroU16);
+
+impl PluginId {
+    /// The plugin at `index`. More plugins than numbers: the last number stands for all the rest.
+    pub(crate) fn new(index: usize) -> Self {
+        let number = u16::try_from(index).ok().and_then(|index| index.checked_add(1));
+        Self(number.and_then(NonZeroU16::new).unwrap_or(NonZeroU16::MAX))
+    }
+
+    fn index(self) -> usize {
+        usize::from(self.0.get() - 1)
+    }
+}
 
 /// Who may reject or hold items, and which events bring the items back.
 ///
@@ -43,8 +57,7 @@ impl Plugins {
             self.names.push(plugin.name.into_boxed_str());
             self.names.len() - 1
         });
-        // More plugins than numbers: the last number stands for all the rest.
-        let id = PluginId(u16::try_from(index).unwrap_or(u16::MAX));
+        let id = PluginId::new(index);
 
         let wanted = usize::from(profile.0) + 1;
         if self.profiles.len() < wanted {
@@ -61,13 +74,12 @@ impl Plugins {
 
     /// The plugin's name; empty for a number that these plugins do not have.
     pub fn name(&self, plugin: PluginId) -> &str {
-        self.names.get(usize::from(plugin.0)).map_or("", |name| name)
+        self.names.get(plugin.index()).map_or("", |name| name)
     }
 
     /// The number of the plugin called `name`.
     pub fn id(&self, name: &str) -> Option<PluginId> {
-        let index = self.names.iter().position(|known| **known == *name)?;
-        u16::try_from(index).ok().map(PluginId)
+        self.names.iter().position(|known| **known == *name).map(PluginId::new)
     }
 
     /// The gates of a profile, in the order in which they were added.
@@ -86,7 +98,7 @@ impl Plugins {
                     continue;
                 }
                 let ask = if hints { registered.ask } else { Ask::Nobody };
-                let index = usize::from(plugin.0);
+                let index = plugin.index();
                 asks[index] = Some(asks[index].map_or(ask, |other: Ask| other.min(ask)));
                 hearing[index] = true;
             }
@@ -169,7 +181,7 @@ impl Interest {
 
     /// Whether items that the gate `plugin` holds are looked at.
     pub(crate) fn reaches_gate(&self, plugin: PluginId) -> bool {
-        self.wildcard || self.hearing.get(usize::from(plugin.0)).is_some_and(|hears| *hears)
+        self.wildcard || self.hearing.get(plugin.index()).is_some_and(|hears| *hears)
     }
 
     /// What the plugins of `profile` want asked; `None` where there is no such profile.
@@ -184,6 +196,6 @@ pub(crate) struct Asks<'a>(&'a [Option<Ask>]);
 
 impl Asks<'_> {
     pub(crate) fn of(self, plugin: PluginId) -> Option<Ask> {
-        self.0.get(usize::from(plugin.0)).copied().flatten()
+        self.0.get(plugin.index()).copied().flatten()
     }
 }

@@ -151,21 +151,23 @@ fn sorted(plugins: &[PluginId]) -> Box<[PluginId]> {
 mod tests {
     use super::*;
 
-    const A: PluginId = PluginId(0);
-    const B: PluginId = PluginId(1);
+    fn plugins() -> [PluginId; 2] {
+        [PluginId::new(0), PluginId::new(1)]
+    }
 
     #[test]
     fn equal_sets_are_kept_once_and_only_while_held() {
+        let [a, b] = plugins();
         let mut rejections = Rejections::default();
-        let first = rejections.hold(&[B, A, B], &[]);
-        let second = rejections.hold(&[A, B], &[]);
+        let first = rejections.hold(&[b, a, b], &[]);
+        let second = rejections.hold(&[a, b], &[]);
         assert_eq!(first, second);
-        assert_ne!(first, rejections.hold(&[A], &[B]));
+        assert_ne!(first, rejections.hold(&[a], &[b]));
         assert_eq!(rejections.hold(&[], &[]), RejectionId::NOBODY);
         assert_eq!((rejections.sets.len(), rejections.holders()), (2, 3));
 
         rejections.release(first);
-        assert_eq!(rejections.get(second).unschedulable(), [A, B]);
+        assert_eq!(rejections.get(second).unschedulable(), [a, b]);
         rejections.release(second);
         assert_eq!(rejections.sets.len(), 1);
         assert_eq!(rejections.table.len(), 1);
@@ -173,11 +175,12 @@ mod tests {
 
     #[test]
     fn a_gate_joins_the_unschedulable_ones() {
+        let [a, b] = plugins();
         let mut rejections = Rejections::default();
-        let only_a = rejections.hold(&[A], &[]);
-        let both = rejections.exchange_with(only_a, B);
-        assert_eq!(rejections.get(both).unschedulable(), [A, B]);
-        assert_eq!(rejections.exchange_with(both, A), both);
+        let only_a = rejections.hold(&[a], &[]);
+        let both = rejections.exchange_with(only_a, b);
+        assert_eq!(rejections.get(both).unschedulable(), [a, b]);
+        assert_eq!(rejections.exchange_with(both, a), both);
         assert_eq!(rejections.holders(), 1);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::event::Event;
-use crate::item::Item;
+use crate::item::{Item, Name};
 use crate::observer::Observer;
 use crate::order::{PrioritySort, QueueSort};
 use crate::place::Place;
@@ -125,16 +125,21 @@ where
     }
 
     /// Tells that an item is gone; see [`Queue::delete`].
-    pub fn delete(&self, key: &<P::Item as Item>::Key) -> Option<P::Item> {
-        self.with(|queue, now| queue.delete(key, now))
-    }
-
-    /// Makes items active; see [`Queue::activate`].
-    pub fn activate<'a>(&self, keys: impl IntoIterator<Item = &'a <P::Item as Item>::Key>)
+    pub fn delete<'a>(&self, name: impl Into<Name<'a, <P::Item as Item>::Key>>) -> Option<P::Item>
     where
         <P::Item as Item>::Key: 'a,
     {
-        self.with(|queue, now| queue.activate(keys, now));
+        self.with(|queue, now| queue.delete(name, now))
+    }
+
+    /// Makes items active; see [`Queue::activate`].
+    pub fn activate<'a>(
+        &self,
+        names: impl IntoIterator<Item = impl Into<Name<'a, <P::Item as Item>::Key>>>,
+    ) where
+        <P::Item as Item>::Key: 'a,
+    {
+        self.with(|queue, now| queue.activate(names, now));
     }
 
     /// Tells that something happened in the world; see [`Queue::on_event`].

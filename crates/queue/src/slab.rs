@@ -3,20 +3,14 @@
 /// A store of values under small numbers, which are used again when they fall free.
 ///
 /// Values are kept in pages, so that growing neither copies what is there nor leaves half of a
-/// doubled vector unused. Each slot counts its tenants: a number together with its tenancy names
-/// one value for ever.
+/// doubled vector unused.
 pub(crate) struct Slab<E> {
     pages: Vec<Vec<Slot<E>>>,
     free: Option<u32>,
     len: usize,
 }
 
-struct Slot<E> {
-    tenancy: u32,
-    state: State<E>,
-}
-
-enum State<E> {
+enum Slot<E> {
     Taken(E),
     Free { next: Option<u32> },
 }
@@ -36,10 +30,10 @@ impl<E> Slab<E> {
         self.len += 1;
         if let Some(id) = self.free {
             let slot = &mut self.pages[page(id)][offset(id)];
-            if let State::Free { next } = slot.state {
+            if let Slot::Free { next } = *slot {
                 self.free = next;
             }
-            slot.state = State::Taken(value);
+            *slot = Slot::Taken(value);
             return id;
         }
         if self.pages.last().is_none_or(|page| page.len() == PAGE) {
@@ -49,34 +43,28 @@ impl<E> Slab<E> {
         }
         let last = self.pages.len() - 1;
         let page = &mut self.pages[last];
-        page.push(Slot { tenancy: 0, state: State::Taken(value) });
+        page.push(Slot::Taken(value));
         (last * PAGE + page.len() - 1) as u32
     }
 
     pub(crate) fn remove(&mut self, id: u32) -> Option<E> {
         let slot = self.pages.get_mut(page(id))?.get_mut(offset(id))?;
-        if matches!(slot.state, State::Free { .. }) {
+        if matches!(slot, Slot::Free { .. }) {
             return None;
         }
-        slot.tenancy = slot.tenancy.wrapping_add(1);
-        let state = std::mem::replace(&mut slot.state, State::Free { next: self.free });
+        let taken = std::mem::replace(slot, Slot::Free { next: self.free });
         self.free = Some(id);
         self.len -= 1;
-        match state {
-            State::Taken(value) => Some(value),
-            State::Free { .. } => None,
+        match taken {
+            Slot::Taken(value) => Some(value),
+            Slot::Free { .. } => None,
         }
-    }
-
-    /// Which tenant of slot `id` is there now.
-    pub(crate) fn tenancy(&self, id: u32) -> u32 {
-        self.slot(id).map_or(0, |slot| slot.tenancy)
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<&E> {
-        match &self.slot(id)?.state {
-            State::Taken(value) => Some(value),
-            State::Free { .. } => None,
+        match self.pages.get(page(id))?.get(offset(id))? {
+            Slot::Taken(value) => Some(value),
+            Slot::Free { .. } => None,
         }
     }
 
@@ -85,14 +73,10 @@ impl<E> Slab<E> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
-        self.pages.iter().flatten().enumerate().filter_map(|(id, slot)| match &slot.state {
-            State::Taken(value) => Some((id as u32, value)),
-            State::Free { .. } => None,
+        self.pages.iter().flatten().enumerate().filter_map(|(id, slot)| match slot {
+            Slot::Taken(value) => Some((id as u32, value)),
+            Slot::Free { .. } => None,
         })
-    }
-
-    fn slot(&self, id: u32) -> Option<&Slot<E>> {
-        self.pages.get(page(id))?.get(offset(id))
     }
 }
 
@@ -101,18 +85,18 @@ impl<E> std::ops::Index<u32> for Slab<E> {
     type Output = E;
 
     fn index(&self, id: u32) -> &E {
-        match &self.pages[page(id)][offset(id)].state {
-            State::Taken(value) => value,
-            State::Free { .. } => unreachable!("slot {id} is free"),
+        match &self.pages[page(id)][offset(id)] {
+            Slot::Taken(value) => value,
+            Slot::Free { .. } => unreachable!("slot {id} is free"),
         }
     }
 }
 
 impl<E> std::ops::IndexMut<u32> for Slab<E> {
     fn index_mut(&mut self, id: u32) -> &mut E {
-        match &mut self.pages[page(id)][offset(id)].state {
-            State::Taken(value) => value,
-            State::Free { .. } => unreachable!("slot {id} is free"),
+        match &mut self.pages[page(id)][offset(id)] {
+            Slot::Taken(value) => value,
+            Slot::Free { .. } => unreachable!("slot {id} is free"),
         }
     }
 }
@@ -132,17 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_freed_number_is_used_again_by_another_tenant() {
+    fn a_freed_number_is_used_again() {
         let mut slab = Slab::new();
         let a = slab.insert("a");
         let b = slab.insert("b");
-        let tenancy = slab.tenancy(a);
         assert_eq!(slab.remove(a), Some("a"));
         assert_eq!(slab.remove(a), None);
         assert_eq!(slab.get(a), None);
 
         assert_eq!(slab.insert("c"), a);
-        assert_ne!(slab.tenancy(a), tenancy);
         assert_eq!((slab[a], slab[b], slab.len()), ("c", "b", 2));
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod pods;
 use std::sync::Arc;
 
 use pods::{Classes, Pod, Rules, Waiter};
-use roadstead_queue::{PluginId, Queue, Rejection, Time};
+use roadstead_queue::{Attempt, Clock, PluginId, Queue, Rejection, SystemClock, Time};
 
 /// A queue with the pods to fill it.
 pub(crate) struct Bench {
@@ -15,6 +15,7 @@ pub(crate) struct Bench {
     pub(crate) pods: Vec<Arc<Pod>>,
     /// The time; it moves a little with every operation, so that no two pods are queued at once.
     pub(crate) now: Time,
+    clock: Option<SystemClock>,
 }
 
 impl Bench {
@@ -22,11 +23,24 @@ impl Bench {
     pub(crate) fn new(first: u64, count: usize, with_affinity: bool) -> Self {
         let pods = (first..).take(count).map(|n| pods::pod(n, with_affinity)).collect();
         let now = Time::from_secs(1_700_000_000);
-        Self { queue: pods::queue(), classes: Classes::default(), pods, now }
+        Self { queue: pods::queue(), classes: Classes::default(), pods, now, clock: None }
+    }
+
+    /// Reads the real clock for every operation, as a scheduler does.
+    pub(crate) fn by_the_clock(self) -> Self {
+        Self { clock: Some(SystemClock::new()), ..self }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Attempt> {
+        let now = self.tick();
+        self.queue.pop(now)
     }
 
     pub(crate) fn tick(&mut self) -> Time {
-        self.now = self.now + std::time::Duration::from_micros(1);
+        self.now = match &self.clock {
+            Some(clock) => clock.now(),
+            None => self.now + std::time::Duration::from_micros(1),
+        };
         self.now
     }
 

@@ -191,9 +191,7 @@ impl Hash for Needs<'_> {
         pod.priority.hash(state);
         pod.labels.hash(state);
         pod.containers.hash(state);
-        pod.node_selector.hash(state);
-        pod.tolerations.hash(state);
-        pod.affinity.hash(state);
+        // Enough to tell classes apart; the rest is left to the comparison.
     }
 }
 
@@ -214,7 +212,7 @@ fn number_of(uid: &str) -> u64 {
 /// What events carry.
 pub(crate) enum Object {
     Node { milli_cpu: u64, memory: u64 },
-    Pod { labels: Vec<(String, String)> },
+    Pod { namespace: String, labels: Vec<(String, String)> },
 }
 
 pub(crate) const NODE: Resource = Resource::new("Node");
@@ -261,10 +259,12 @@ fn has_room(waiter: &Waiter, event: &Event<Object>) -> bool {
 
 /// Whether the pod that was bound is one that the waiting pod wants to be near.
 fn wants(waiter: &Waiter, event: &Event<Object>) -> bool {
-    let (Some(term), Some(Object::Pod { labels })) = (&waiter.pod.affinity, &event.new) else {
+    let (Some(term), Some(Object::Pod { namespace, labels })) = (&waiter.pod.affinity, &event.new)
+    else {
         return true;
     };
-    term.match_labels.iter().all(|wanted| labels.contains(wanted))
+    waiter.pod.name.namespace == *namespace
+        && term.match_labels.iter().all(|wanted| labels.contains(wanted))
 }
 
 /// An empty queue with the two plugins and their registrations.

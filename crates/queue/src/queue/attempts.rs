@@ -22,7 +22,7 @@ use crate::time::{MaybeTime, Time};
 pub struct Attempt {
     queue: u32,
     id: u32,
-    tenancy: u32,
+    cycle: u32,
     number: u32,
 }
 
@@ -230,9 +230,8 @@ where
     ) -> Result<Place, RejectError> {
         let now = self.at(now);
         let Finished { item, record } = finished;
-        let hash = self.index.hash::<P::Item>(item.key());
-        let id = self.admit(item, record, hash);
-        self.entries[id].spot = Spot::InFlight { marker: Marker::NONE, deleted: false };
+        let id = self.admit(item, record);
+        self.entries[id].spot = Spot::InFlight { marker: Marker::NONE, cycle: 0, deleted: false };
         let result = self.put_back(id, rejection, now);
         if result.is_err() {
             self.discard(id, None, now);
@@ -268,10 +267,11 @@ where
             Marker::NONE
         };
         self.scheduling_cycle += 1;
-        self.entries[id].spot = Spot::InFlight { marker, deleted: false };
+        let cycle = self.scheduling_cycle as u32;
+        self.entries[id].spot = Spot::InFlight { marker, cycle, deleted: false };
         self.tell(id, Step { from, cause, now });
         let number = self.entries[id].record.attempts;
-        Some(Attempt { queue: self.serial, id, tenancy: self.entries.tenancy(id), number })
+        Some(Attempt { queue: self.serial, id, cycle, number })
     }
 
     fn put_back(
@@ -280,13 +280,13 @@ where
         rejection: Rejection<'_, P::Item>,
         now: Time,
     ) -> Result<Place, RejectError> {
-        let Spot::InFlight { marker, deleted } = self.entries[id].spot else {
+        let Spot::InFlight { marker, deleted, .. } = self.entries[id].spot else {
             return Err(RejectError::UnknownAttempt);
         };
         match rejection.newest {
             Some(newest) => {
                 self.index.remove(id, &self.entries);
-                self.entries[id].hash = self.index.hash::<P::Item>(newest.key());
+                self.entries[id].record.hash = self.index.hash::<P::Item>(newest.key());
                 self.entries[id].item = newest;
                 self.index.insert(id, &self.entries);
             }
@@ -294,7 +294,7 @@ where
             None => {}
         }
         let entry = &self.entries[id];
-        let present = self.index.look_up(entry.item.key(), entry.hash, &self.entries);
+        let present = self.index.look_up(entry.item.key(), entry.record.hash, &self.entries);
         if let Some(place) = present.waiting.and_then(|other| self.place_of(other)) {
             return Err(RejectError::AlreadyWaiting(place));
         }
@@ -391,10 +391,14 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
     /// The slot that an attempt of this queue speaks of.
     pub(super) fn resolve(&self, attempt: &Attempt) -> Option<u32> {
         let entry = self.entries.get(attempt.id)?;
-        let is_it = self.serial == attempt.queue
-            && self.entries.tenancy(attempt.id) == attempt.tenancy
-            && entry.record.attempts == attempt.number
-            && !entry.is_waiting();
+        let is_it = match entry.spot {
+            Spot::InFlight { cycle, .. } => {
+                self.serial == attempt.queue
+                    && cycle == attempt.cycle
+                    && entry.record.attempts == attempt.number
+            }
+            _ => false,
+        };
         is_it.then_some(attempt.id)
     }
 }

@@ -5,7 +5,7 @@ use super::placing::{Step, Strategy, file};
 use crate::entry::{Record, Spot};
 use crate::event::{Action, Event, Label};
 use crate::in_flight::Logged;
-use crate::item::{Item, NodeId};
+use crate::item::{Item, Name, NodeId};
 use crate::observer::{Cause, Observer};
 use crate::order::QueueSort;
 use crate::place::Place;
@@ -67,17 +67,25 @@ where
         }
     }
 
-    /// Tells that an item is gone, and returns it if it was waiting.
+    /// Tells that an item is gone, and returns what was waiting under its key.
     ///
     /// An attempt on it that is under way goes on; if it fails, [`reject`](Self::reject) lets
     /// the item go unless it is handed a newer version.
-    pub fn delete(&mut self, key: &<P::Item as Item>::Key, now: Time) -> Option<P::Item> {
-        let now = self.at(now);
-        self.nominator.remove_all(key);
-        let waiting = self.waiting_id(key);
-        let incarnation = waiting.map(|id| self.entries[id].item.incarnation());
-        self.mark_deleted(key, incarnation);
-        let id = waiting?;
+    pub fn delete<'a>(
+        &mut self,
+        name: impl Into<Name<'a, <P::Item as Item>::Key>>,
+        now: Time,
+    ) -> Option<P::Item>
+    where
+        <P::Item as Item>::Key: 'a,
+    {
+        let (name, now) = (name.into(), self.at(now));
+        match name.incarnation {
+            Some(incarnation) => self.nominator.remove(name.key, incarnation),
+            None => self.nominator.remove_all(name.key),
+        }
+        self.mark_deleted(&name);
+        let id = self.waiting_id(name.key)?;
         let from = self.detach(id);
         let entry = self.leave(id)?;
         self.tell_gone(&entry.item, Step { from, cause: Cause::Deleted, now });
@@ -90,20 +98,18 @@ where
     /// An item in flight comes back with backoff if its attempt fails. Others are left alone.
     pub fn activate<'a>(
         &mut self,
-        keys: impl IntoIterator<Item = &'a <P::Item as Item>::Key>,
+        names: impl IntoIterator<Item = impl Into<Name<'a, <P::Item as Item>::Key>>>,
         now: Time,
     ) where
         <P::Item as Item>::Key: 'a,
     {
         let now = self.at(now);
-        for key in keys {
-            if self.force_active(key, now) {
+        for name in names {
+            let name = name.into();
+            if self.force_active(name.key, now) {
                 continue;
             }
-            if self.hints()
-                && self.waiting_id(key).is_none()
-                && let Some(id) = self.latest_attempt(key)
-            {
+            if let Some(id) = self.latest_attempt(&name) {
                 self.in_flight.record(Logged::Activated(id));
             }
             self.note_move_request();
@@ -137,8 +143,8 @@ where
     fn take_in(&mut self, item: P::Item, cause: Cause<'_>, now: Time) -> Place {
         let hash = self.index.hash::<P::Item>(item.key());
         let present = self.index.look_up(item.key(), hash, &self.entries);
-        let record = Record { has_twin: present.attempts > 0, ..Record::new(now) };
-        let id = self.admit(item, record, hash);
+        let record = Record { has_twin: present.attempts > 0, ..Record::new(now, hash) };
+        let id = self.admit(item, record);
         let mut from = None;
         if let Some(present) = present.waiting {
             from = self.place_of(present);
@@ -190,8 +196,14 @@ where
         if self.nominator.is_empty() && new.nominated_node().is_none() {
             return;
         }
+        let of = |item: &P::Item| self.nominator.node_of(item.key(), item.incarnation());
+        let same = old.incarnation() == new.incarnation();
         let kept = match (old.nominated_node(), new.nominated_node()) {
-            (None, None) => self.nominator.node_of(old.key(), old.incarnation()),
+            (None, None) if same => of(new),
+            // What waited here was an earlier item of the name: the new one's own comes first.
+            (_, None) if !same => {
+                of(new).or_else(|| of(&old).filter(|_| old.nominated_node().is_none()))
+            }
             (_, node) => node,
         };
         self.nominator.remove(old.key(), old.incarnation());
@@ -220,14 +232,15 @@ where
             let strategy = self.worth(id, &event, &interest);
             // Where popping leaves backoff alone, a later change may still cut the backoff
             // short, but none puts the item back into the pool.
-            let better = match place {
-                Place::Active | Place::InFlight => false,
-                Place::Backoff { .. } | Place::ErrorBackoff { .. } => {
-                    !self.config.pop_from_backoff && strategy == Strategy::Immediately
-                }
-                Place::Unschedulable | Place::Gated { .. } => strategy != Strategy::Skip,
+            let settled = match place {
+                Place::Active | Place::InFlight => true,
+                Place::Backoff { .. } | Place::ErrorBackoff { .. } => self.config.pop_from_backoff,
+                Place::Unschedulable | Place::Gated { .. } => false,
             };
-            if better {
+            if settled {
+                break;
+            }
+            if strategy != Strategy::Skip {
                 let from = self.detach(id);
                 let step = Step { from, cause: Cause::Updated(event.label()), now };
                 place = self.requeue(id, strategy, step);
@@ -236,12 +249,12 @@ where
         place
     }
 
-    /// Attempts under way on a deleted item, of one incarnation or of any, learn of it.
-    fn mark_deleted(&mut self, key: &<P::Item as Item>::Key, incarnation: Option<u64>) {
-        let under_way: Vec<u32> = self.attempts_on(key).collect();
+    /// Attempts under way on a deleted item learn of it.
+    fn mark_deleted(&mut self, name: &Name<'_, <P::Item as Item>::Key>) {
+        let under_way: Vec<u32> = self.attempts_on(name.key).collect();
         for id in under_way {
             let entry = &mut self.entries[id];
-            let is_it = incarnation.is_none_or(|gone| gone == entry.item.incarnation());
+            let is_it = name.is_incarnation(entry.item.incarnation());
             if let Spot::InFlight { deleted, .. } = &mut entry.spot {
                 *deleted |= is_it;
             }
@@ -256,12 +269,12 @@ where
         self.watched_attempt(item)
     }
 
-    /// The latest attempt under way on an item of that key that was not deleted.
-    fn latest_attempt(&self, key: &<P::Item as Item>::Key) -> Option<u32> {
-        self.attempts_on(key)
-            .filter(|&id| match self.entries[id].spot {
-                Spot::InFlight { marker, deleted } => marker.get().is_some() && !deleted,
-                _ => false,
+    /// The latest attempt under way on that item, while events are kept for it.
+    fn latest_attempt(&self, name: &Name<'_, <P::Item as Item>::Key>) -> Option<u32> {
+        self.attempts_on(name.key)
+            .filter(|&id| {
+                let entry = &self.entries[id];
+                entry.marker().is_some() && name.is_incarnation(entry.item.incarnation())
             })
             .max_by_key(|&id| self.entries[id].record.timestamp)
     }

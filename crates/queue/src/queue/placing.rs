@@ -4,7 +4,7 @@ use super::{Due, End, Queue, Ranked};
 use crate::config::Requeueing;
 use crate::entry::{Entry, Record, Spot};
 use crate::event::{Action, Label};
-use crate::index::KeyHash;
+
 use crate::item::{Item, NodeId};
 use crate::observer::{Cause, GateVerdict, Observer, Transition};
 use crate::order::QueueSort;
@@ -36,8 +36,8 @@ where
     V: Observer<P::Item, P::Object>,
 {
     /// Takes in an item that is not yet anywhere.
-    pub(super) fn admit(&mut self, item: P::Item, record: Record, hash: KeyHash) -> u32 {
-        let id = self.entries.insert(Entry { item, record, spot: Spot::Nowhere, hash });
+    pub(super) fn admit(&mut self, item: P::Item, record: Record) -> u32 {
+        let id = self.entries.insert(Entry { item, record, spot: Spot::Nowhere });
         self.index.insert(id, &self.entries);
         id
     }
@@ -166,9 +166,11 @@ where
     pub(super) fn tell(&mut self, id: u32, step: Step<'_>) -> Place {
         let to = self.place_of(id);
         let Step { from, cause, now } = step;
-        // An item that stays where it was made no step, unless an event took it out first.
-        let stayed =
-            from == to && matches!(cause, Cause::Added(_) | Cause::Updated(_) | Cause::Activated);
+        // An item that stays where it was made no step, unless it was taken out first: by an
+        // event out of the pool, or by a second change of its own out of backoff.
+        let stayed = from == to
+            && !from.is_some_and(Place::is_backoff)
+            && matches!(cause, Cause::Added(_) | Cause::Updated(_) | Cause::Activated);
         if !stayed {
             let item = &self.entries[id].item;
             self.observer.transition(&Transition { item, from, to, cause, at: now });
