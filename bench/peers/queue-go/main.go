@@ -35,7 +35,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("queue-go", flag.ExitOnError)
 	worksFlag := flags.String("works", strings.Join(workNames(), ","), "works to measure, separated by commas")
 	depthsFlag := flags.String("depths", "1000,10000,100000", "numbers of pods to measure them at, separated by commas")
-	seconds := flags.Float64("seconds", 1, "time to spend on repetitions of one measurement, its setup included; three are made in any case")
+	seconds := flags.Float64("seconds", 1, "time to spend on repetitions of one measurement, its setup included; one is made in any case")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
