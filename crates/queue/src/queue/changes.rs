@@ -164,27 +164,14 @@ where
     /// Gives a waiting entry a new version of its item, and the place that goes with it.
     fn replace(&mut self, id: u32, item: P::Item) {
         let spot = self.entries[id].spot;
+        self.detach(id);
+        self.exchange(id, item);
         match spot {
-            Spot::Active { order } => {
-                self.detach(id);
-                self.exchange(id, item);
-                self.entries[id].spot = spot;
-                let ranked = self.ranked(id, order);
-                self.active.insert(ranked);
+            Spot::Active { .. } | Spot::Backoff { .. } | Spot::ErrorBackoff { .. } => {
+                self.line_up(id, spot);
             }
-            Spot::Backoff { order } => {
-                self.detach(id);
-                self.exchange(id, item);
-                self.entries[id].spot = spot;
-                let due = self.due(id, order);
-                self.backoff.insert(due);
-            }
-            Spot::Pool(_) => {
-                self.detach(id);
-                self.exchange(id, item);
-                self.seat(id);
-            }
-            _ => self.exchange(id, item),
+            Spot::Pool(_) => self.seat(id),
+            Spot::Nowhere | Spot::InFlight { .. } => self.entries[id].spot = spot,
         }
     }
 
@@ -228,8 +215,6 @@ where
     ) -> Place {
         let mut place = self.place_of(id).unwrap_or(Place::Unschedulable);
         for event in changes {
-            let interest = self.interest(&event);
-            let strategy = self.worth(id, &event, &interest);
             // Where popping leaves backoff alone, a later change may still cut the backoff
             // short, but none puts the item back into the pool.
             let settled = match place {
@@ -240,6 +225,8 @@ where
             if settled {
                 break;
             }
+            let interest = self.interest(&event);
+            let strategy = self.worth(id, &event, &interest);
             if strategy != Strategy::Skip {
                 let from = self.detach(id);
                 let step = Step { from, cause: Cause::Updated(event.label()), now };

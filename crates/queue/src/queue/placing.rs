@@ -114,9 +114,7 @@ where
         if entry.record.initial_attempt == MaybeTime::NONE {
             entry.record.initial_attempt = MaybeTime::some(step.now);
         }
-        entry.spot = Spot::Active { order };
-        let ranked = self.ranked(id, order);
-        self.active.insert(ranked);
+        self.line_up(id, Spot::Active { order });
         let (Cause::Added(label) | Cause::Updated(label) | Cause::Event(label)) = step.cause else {
             return self.tell(id, step);
         };
@@ -135,15 +133,9 @@ where
             return self.enter_pool(id, step);
         }
         let order = self.next_order();
-        if self.rejections.get(self.entries[id].record.rejection).is_empty() {
-            self.entries[id].spot = Spot::ErrorBackoff { order };
-            let due = self.error_due(id, order);
-            self.error_backoff.insert(due);
-        } else {
-            self.entries[id].spot = Spot::Backoff { order };
-            let due = self.due(id, order);
-            self.backoff.insert(due);
-        }
+        let after_error = self.rejections.get(self.entries[id].record.rejection).is_empty();
+        let spot = if after_error { Spot::ErrorBackoff { order } } else { Spot::Backoff { order } };
+        self.line_up(id, spot);
         self.tell(id, step)
     }
 
@@ -151,6 +143,26 @@ where
     pub(super) fn enter_pool(&mut self, id: u32, step: Step<'_>) -> Place {
         self.seat(id);
         self.tell(id, step)
+    }
+
+    /// Puts a detached entry into its order, at its place there.
+    pub(super) fn line_up(&mut self, id: u32, spot: Spot) {
+        self.entries[id].spot = spot;
+        match spot {
+            Spot::Active { order } => {
+                let ranked = self.ranked(id, order);
+                self.active.insert(ranked);
+            }
+            Spot::Backoff { order } => {
+                let due = self.due(id, order);
+                self.backoff.insert(due);
+            }
+            Spot::ErrorBackoff { order } => {
+                let due = self.error_due(id, order);
+                self.error_backoff.insert(due);
+            }
+            Spot::Nowhere | Spot::Pool(_) | Spot::InFlight { .. } => {}
+        }
     }
 
     /// Seats a detached entry in the pool without telling anyone.

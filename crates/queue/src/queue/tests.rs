@@ -596,3 +596,17 @@ fn the_cause_of_a_discarded_copy_is_told() {
     assert_eq!(q.queue.observer().0, 1);
     q.queue.finish(attempt);
 }
+
+#[test]
+fn an_update_in_error_backoff_does_not_lose_the_item_to_its_jitter() {
+    let jitter = Some(Jitter { fraction: 1.0, seed: 3 });
+    let mut q = fixture_with(Config { jitter, ..Config::default() }, ());
+    q.add(job("web").life(1));
+    let attempt = q.pop();
+    q.reject(attempt, &[]);
+    let now = q.now;
+    assert!(q.queue.update(job("web").life(2), [], now).is_backoff());
+    q.check();
+    assert!(q.queue.delete("web", now).is_some());
+    q.check();
+}
