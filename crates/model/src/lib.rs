@@ -113,6 +113,7 @@ pub use storage_class::{BindingMode, StorageClass, TopologyTerm};
 pub use taint::{Taint, TaintEffect, Toleration, TolerationOperator};
 pub use text::Text;
 pub use timestamp::Timestamp;
+pub use validity::label_key_errors;
 pub use volume::{InTreeVolume, Volume};
 pub use volume_attachment::VolumeAttachment;
 pub use world::{World, WorldSize};

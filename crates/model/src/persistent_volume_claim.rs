@@ -80,8 +80,9 @@ impl PersistentVolumeClaim {
             volume_name: world.optional_text(spec.volume_name.as_ref()),
             is_bind_completed: metadata::annotation(meta, "pv.kubernetes.io/bind-completed")
                 .is_some(),
-            selected_node: world
-                .optional_text(metadata::annotation(meta, "volume.kubernetes.io/selected-node")),
+            // An empty one names a node too: none that there is.
+            selected_node: metadata::annotation(meta, "volume.kubernetes.io/selected-node")
+                .map(|node| world.text(node)),
             phase: match claim.status.as_ref().and_then(|status| status.phase.as_deref()) {
                 Some("Bound") => ClaimPhase::Bound,
                 Some("Lost") => ClaimPhase::Lost,

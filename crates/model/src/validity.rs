@@ -1,7 +1,8 @@
 //! What Kubernetes takes for a label key or value, and its words when it does not.
 
 /// What is wrong with a label key (the API's "qualified name"), or nothing.
-pub(crate) fn label_key_errors(key: &str) -> Vec<String> {
+#[must_use]
+pub fn label_key_errors(key: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let mut parts = key.split('/');
     let name = match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {

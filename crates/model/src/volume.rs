@@ -66,7 +66,9 @@ impl Volume {
             return Some(Self::Ephemeral { volume: world.text(&volume.name) });
         }
         if let Some((plugin, id, read_only)) = inline_source(volume) {
-            let csi = translate_inline(plugin, id, world);
+            let csi = translate_inline(plugin, id, world).map_err(|error| {
+                format!("converting volume({}) from inline to csi: {error}", volume.name).into()
+            });
             return Some(Self::InTree(InTreeVolume { plugin, id: world.text(id), read_only, csi }));
         }
         if let Some(disk) = &volume.iscsi {

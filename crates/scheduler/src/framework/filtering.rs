@@ -1,0 +1,265 @@
+//! PreFilter and Filter over the nodes of a cluster.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use roadstead_model::{Pod, Text};
+
+use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Status};
+use crate::diagnosis::Diagnosis;
+use crate::nodes::NodeInfo;
+
+/// What PreFilter found, all plugins together.
+#[derive(Clone, Debug, Default)]
+pub struct PreFiltered {
+    /// The only nodes that may do, where some plugin has narrowed them.
+    pub nodes: Option<BTreeSet<Text>>,
+    /// The plugins that narrowed them.
+    pub narrowed_by: Vec<&'static str>,
+}
+
+/// PreFilter ended the cycle.
+#[derive(Clone, Debug)]
+pub struct PreFilterFailure {
+    /// Why.
+    pub status: Status,
+    /// Whose events may bring the pod back.
+    pub rejectors: BTreeSet<&'static str>,
+}
+
+/// The nodes that may take a pod, and what is wrong with the others.
+pub struct Candidates<'a> {
+    /// Nodes that passed, in the order of the cluster.
+    pub feasible: Vec<&'a NodeInfo>,
+    /// What is wrong with the others.
+    pub diagnosis: Diagnosis,
+}
+
+impl Framework {
+    /// Runs PreFilter and Filter on every node.
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong; that no node fits is no error.
+    pub fn candidates<'a>(
+        &self,
+        context: &Context<'a>,
+        state: &mut CycleState,
+        pod: &Arc<Pod>,
+    ) -> Result<Candidates<'a>, Status> {
+        let nodes = context.nodes;
+        let filtered = match self.pre_filter(context, state, pod) {
+            Ok(filtered) => filtered,
+            Err(failure) if failure.status.code() == Code::Error => return Err(failure.status),
+            Err(failure) => {
+                let diagnosis =
+                    Diagnosis::pre_filter(nodes.len(), failure.status, failure.rejectors);
+                return Ok(Candidates { feasible: Vec::new(), diagnosis });
+            }
+        };
+        self.filter_all(context, state, pod, &filtered)
+    }
+
+    /// Runs Filter on every node that PreFilter left.
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong; that no node fits is no error.
+    pub fn filter_all<'a>(
+        &self,
+        context: &Context<'a>,
+        state: &CycleState,
+        pod: &Pod,
+        filtered: &PreFiltered,
+    ) -> Result<Candidates<'a>, Status> {
+        let mut diagnosis = Diagnosis::new(context.nodes.len(), filtered);
+        let mut feasible = Vec::new();
+        for (at, node) in context.nodes.iter().enumerate() {
+            if filtered.nodes.as_ref().is_some_and(|only| !only.contains(node.name())) {
+                continue;
+            }
+            match self.filter_with_nominated(context, state, pod, node) {
+                Ok(()) => feasible.push(node),
+                Err(status) if status.code() == Code::Error => return Err(status),
+                Err(status) => diagnosis.note(at, status),
+            }
+        }
+        Ok(Candidates { feasible, diagnosis })
+    }
+
+    /// Runs PreFilter.
+    ///
+    /// # Errors
+    ///
+    /// The pod fits nowhere, or something went wrong.
+    pub fn pre_filter(
+        &self,
+        context: &Context<'_>,
+        state: &mut CycleState,
+        pod: &Pod,
+    ) -> Result<PreFiltered, PreFilterFailure> {
+        let mut found = PreFiltered::default();
+        let mut rejected = None;
+        for plugin in self.each(|extensions| extensions.pre_filter.as_ref()) {
+            let name = plugin.name();
+            match plugin.pre_filter(context, state, pod) {
+                Ok(PreFilterAnswer::Skip) => state.skip_filter.push(name),
+                Ok(PreFilterAnswer::AnyNode) => {}
+                Ok(PreFilterAnswer::OnlyNodes(only)) => {
+                    found.narrowed_by.push(name);
+                    let nodes = match found.nodes.take() {
+                        Some(nodes) => nodes.intersection(&only).cloned().collect(),
+                        None => only,
+                    };
+                    if nodes.is_empty() {
+                        return Err(found.no_node_left());
+                    }
+                    found.nodes = Some(nodes);
+                }
+                Err(status) => match status.code() {
+                    // Remembered, while the others are still asked; the last one counts.
+                    Code::Unschedulable => {
+                        let mut rejectors: BTreeSet<_> =
+                            found.narrowed_by.iter().copied().collect();
+                        rejectors.insert(name);
+                        let status = status.from_plugin(name);
+                        rejected = Some(PreFilterFailure { status, rejectors });
+                    }
+                    Code::UnschedulableAndUnresolvable => {
+                        let status = status.from_plugin(name);
+                        let rejectors = BTreeSet::from([name]);
+                        return Err(PreFilterFailure { status, rejectors });
+                    }
+                    Code::Error | Code::Pending => {
+                        let text = format!("running PreFilter plugin \"{name}\": {status}");
+                        let status = Status::error(text).from_plugin(name);
+                        return Err(PreFilterFailure { status, rejectors: BTreeSet::new() });
+                    }
+                },
+            }
+        }
+        rejected.map_or(Ok(found), Err)
+    }
+
+    /// Whether the pod may run on the node, with the pods of at least its priority that are
+    /// nominated there, and without them.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn filter_with_nominated(
+        &self,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), Status> {
+        let nominated: Vec<_> = context
+            .nominations
+            .to(node.name())
+            .into_iter()
+            .filter(|other| other.spec().priority >= pod.spec().priority && other.uid != pod.uid)
+            .collect();
+        if !nominated.is_empty() {
+            let mut node = node.clone();
+            let mut state = state.clone();
+            for other in nominated {
+                node.add_pod(&other);
+                self.add_pod(context, &mut state, pod, &other, &node)?;
+            }
+            self.filter(context, &state, pod, &node)?;
+        }
+        self.filter(context, state, pod, node)
+    }
+
+    /// Whether the pod may run on the node as it is.
+    ///
+    /// # Errors
+    ///
+    /// Why not, from the first plugin that refuses.
+    pub fn filter(
+        &self,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), Status> {
+        for plugin in self.each(|extensions| extensions.filter.as_ref()) {
+            let name = plugin.name();
+            if state.skip_filter.contains(&name) {
+                continue;
+            }
+            if let Err(status) = plugin.filter(context, state, pod, node) {
+                return Err(match status.code() {
+                    Code::Error => {
+                        let text = format!("running \"{name}\" filter plugin: {status}");
+                        Status::error(text).from_plugin(name)
+                    }
+                    _ => status.from_plugin(name),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the plugins' states follow a pod that is taken to run on a node.
+    ///
+    /// # Errors
+    ///
+    /// A state could not follow.
+    pub fn add_pod(
+        &self,
+        context: &Context<'_>,
+        state: &mut CycleState,
+        pod: &Pod,
+        other: &Arc<Pod>,
+        node: &NodeInfo,
+    ) -> Result<(), Status> {
+        self.follow(state, |plugin, state| plugin.add_pod(context, state, pod, other, node))
+    }
+
+    /// Lets the plugins' states follow a pod that is taken not to run on a node.
+    ///
+    /// # Errors
+    ///
+    /// A state could not follow.
+    pub fn remove_pod(
+        &self,
+        context: &Context<'_>,
+        state: &mut CycleState,
+        pod: &Pod,
+        other: &Arc<Pod>,
+        node: &NodeInfo,
+    ) -> Result<(), Status> {
+        self.follow(state, |plugin, state| plugin.remove_pod(context, state, pod, other, node))
+    }
+
+    fn follow(
+        &self,
+        state: &mut CycleState,
+        step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        for plugin in self.each(|extensions| extensions.pre_filter.as_ref()) {
+            if !state.skip_filter.contains(&plugin.name()) {
+                step(plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PreFiltered {
+    /// The plugins that narrowed the nodes left none.
+    fn no_node_left(&self) -> PreFilterFailure {
+        let mut names = self.narrowed_by.clone();
+        names.sort_unstable();
+        let reason = match names.as_slice() {
+            [one] => format!("node(s) didn't satisfy plugin {one}"),
+            several => {
+                format!("node(s) didn't satisfy plugin(s) [{}] simultaneously", several.join(" "))
+            }
+        };
+        let status = Status::unresolvable(reason);
+        PreFilterFailure { status, rejectors: names.into_iter().collect() }
+    }
+}

@@ -1,0 +1,85 @@
+//! What plugins remember from one extension point to the next, within one cycle.
+
+use std::any::Any;
+
+/// The memory of one scheduling cycle: each plugin's own state, and who sits the cycle out.
+///
+/// It is cloned where a what-if changes it: a filter run with nominated pods, a preemption tried
+/// out. Keep what does not change behind an `Arc`, so that a clone is cheap.
+#[derive(Clone, Default)]
+pub struct CycleState {
+    kept: Vec<(&'static str, Box<dyn Kept>)>,
+    pub(crate) skip_filter: Vec<&'static str>,
+    pub(crate) skip_score: Vec<&'static str>,
+}
+
+impl CycleState {
+    /// Nothing remembered yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Remembers a plugin's state under a name of its choice, normally its own.
+    pub fn put<T: Clone + 'static>(&mut self, name: &'static str, state: T) {
+        self.kept.retain(|(known, _)| *known != name);
+        self.kept.push((name, Box::new(state)));
+    }
+
+    /// What was remembered under the name.
+    #[must_use]
+    pub fn get<T: 'static>(&self, name: &'static str) -> Option<&T> {
+        let (_, kept) = self.kept.iter().find(|(known, _)| *known == name)?;
+        // The box itself could be kept too: it is what is in it that is asked for.
+        (**kept).as_any().downcast_ref()
+    }
+
+    /// What was remembered under the name, to change it.
+    pub fn get_mut<T: 'static>(&mut self, name: &'static str) -> Option<&mut T> {
+        let (_, kept) = self.kept.iter_mut().find(|(known, _)| *known == name)?;
+        (**kept).as_any_mut().downcast_mut()
+    }
+}
+
+/// State of any type, which can be cloned.
+trait Kept {
+    fn clone_box(&self) -> Box<dyn Kept>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<T: Clone + 'static> Kept for T {
+    fn clone_box(&self) -> Box<dyn Kept> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Clone for Box<dyn Kept> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_does_not_change_its_original() {
+        let mut state = CycleState::new();
+        state.put("Counter", 1u32);
+        let mut copy = state.clone();
+        *copy.get_mut::<u32>("Counter").unwrap() += 1;
+        assert_eq!((state.get::<u32>("Counter"), copy.get::<u32>("Counter")), (Some(&1), Some(&2)));
+        assert_eq!(state.get::<u64>("Counter"), None, "another type");
+        assert_eq!(state.get::<u32>("Other"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! What a plugin answers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Why a plugin does not simply say yes.
+///
+/// Success has no status: plugins return `Ok`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    code: Code,
+    reasons: Vec<Reason>,
+    plugin: &'static str,
+}
+
+/// A reason in the words that users see.
+pub type Reason = Cow<'static, str>;
+
+/// What kind of no it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// Something went wrong.
+    Error,
+    /// The pod cannot go there; it might if other pods went.
+    Unschedulable,
+    /// The pod cannot go there, whoever else goes.
+    UnschedulableAndUnresolvable,
+    /// The pod waits for something in particular, and is then tried without backoff.
+    Pending,
+}
+
+impl Code {
+    /// Whether it means that the pod was rejected, and nothing went wrong.
+    #[must_use]
+    pub fn is_rejection(self) -> bool {
+        self != Self::Error
+    }
+
+    /// The code's name in Kubernetes.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::Unschedulable => "Unschedulable",
+            Self::UnschedulableAndUnresolvable => "UnschedulableAndUnresolvable",
+            Self::Pending => "Pending",
+        }
+    }
+}
+
+impl Status {
+    /// The pod cannot go there; it might if other pods went.
+    #[must_use]
+    pub fn unschedulable(reason: impl Into<Reason>) -> Self {
+        Self::new(Code::Unschedulable, vec![reason.into()])
+    }
+
+    /// The pod cannot go there, whoever else goes.
+    #[must_use]
+    pub fn unresolvable(reason: impl Into<Reason>) -> Self {
+        Self::new(Code::UnschedulableAndUnresolvable, vec![reason.into()])
+    }
+
+    /// Something went wrong.
+    #[must_use]
+    pub fn error(reason: impl Into<Reason>) -> Self {
+        Self::new(Code::Error, vec![reason.into()])
+    }
+
+    /// A status with several reasons.
+    #[must_use]
+    pub fn new(code: Code, reasons: Vec<Reason>) -> Self {
+        Self { code, reasons, plugin: "" }
+    }
+
+    /// The same, from this plugin. The framework does it for whatever a plugin returns.
+    #[must_use]
+    pub fn from_plugin(self, plugin: &'static str) -> Self {
+        Self { plugin, ..self }
+    }
+
+    /// What kind of no it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The reasons, in the plugin's order.
+    #[must_use]
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// Who says so; empty where no single plugin does.
+    #[must_use]
+    pub fn plugin(&self) -> &'static str {
+        self.plugin
+    }
+
+    /// All reasons in one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        self.reasons.join(", ")
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}

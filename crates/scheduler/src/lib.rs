@@ -1,0 +1,26 @@
+//! A Kubernetes scheduler as a pure state machine: framework, plugins, cache, cycles.
+//!
+//! [`Scheduler`] is told what happens in a cluster and says what is to be done there. It reads no
+//! clock and does no I/O.
+//!
+//! Extension points carry their Kubernetes names. A plugin is a plain struct in one file that
+//! implements the traits of the points it joins, with its events and hints beside its filter.
+
+mod cache;
+mod command;
+mod diagnosis;
+pub mod events;
+pub mod framework;
+mod listers;
+mod nodes;
+pub mod plugins;
+mod scheduler;
+#[cfg(test)]
+mod testing;
+
+pub use cache::Cache;
+pub use command::{Command, Condition, Record};
+pub use diagnosis::Diagnosis;
+pub use listers::Listers;
+pub use nodes::{NodeInfo, Nodes};
+pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler};

@@ -1,0 +1,255 @@
+//! Makes room for a pod by evicting pods of lower priority.
+
+mod choice;
+mod dry_run;
+mod preempting;
+
+use std::sync::Arc;
+
+use roadstead_model::{Pod, PreemptionPolicy, World};
+use roadstead_queue::{Action, Ask, Hint, HintError};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ArgumentError;
+use crate::diagnosis::{Diagnosis, no_nodes_available};
+use crate::events::{self, ClusterEvent};
+use crate::framework::{
+    Code, Context, CycleState, Extensions, Framework, Joining, Nomination, Plugin, PostFilter,
+    PostFilterAnswer, PreEnqueue, Preemption, Reason, Registration, Status,
+};
+use crate::listers::Listers;
+use crate::nodes::NodeInfo;
+
+pub use dry_run::PreemptionCandidate;
+pub use preempting::Preempting;
+
+use dry_run::DryRun;
+
+/// Makes room for a pod by evicting pods of lower priority, as few and as unimportant as can be,
+/// and holds the pod back until they are on their way.
+pub struct DefaultPreemption {
+    arguments: Arguments,
+    preempting: Preempting,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Arguments {
+    min_candidate_nodes_percentage: i32,
+    min_candidate_nodes_absolute: i32,
+}
+
+impl DefaultPreemption {
+    /// The plugin with its points.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that are not `DefaultPreemptionArgs`, or of which too few candidates would come.
+    pub fn extensions(arguments: &Value, _: &mut World) -> Result<Extensions, ArgumentError> {
+        let arguments = Arguments::read(arguments)?;
+        let plugin = Self { arguments, preempting: Preempting::default() };
+        Ok(Joining::new(plugin).pre_enqueue().post_filter().done())
+    }
+
+    /// The pods for which others are being evicted. Whoever evicts keeps it up to date.
+    #[must_use]
+    pub fn preempting(&self) -> &Preempting {
+        &self.preempting
+    }
+
+    /// The nodes where evicting pods would make room, and whom it would cost. Where that is
+    /// enough, not all nodes are tried: those without a violated budget come first.
+    #[must_use]
+    pub fn candidates(
+        &self,
+        framework: &Framework,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        diagnosis: &Diagnosis,
+    ) -> Vec<PreemptionCandidate> {
+        let potential = potential_nodes(context, diagnosis);
+        let wanted = self.arguments.candidates(potential.len());
+        DryRun::new(framework, context, state, pod).run(&potential, wanted).candidates
+    }
+
+    /// What PostFilter does, in words that do not say yet that they are about preemption.
+    fn preempt(
+        &self,
+        framework: &Framework,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        diagnosis: &Diagnosis,
+    ) -> PostFilterAnswer {
+        if let Err(reason) = eligible(context, pod, diagnosis) {
+            return refused(Nomination::Keep, Status::unschedulable(reason));
+        }
+        if context.nodes.is_empty() {
+            return refused(Nomination::Keep, Status::error("no nodes available"));
+        }
+        let potential = potential_nodes(context, diagnosis);
+        let wanted = self.arguments.candidates(potential.len());
+        let found = DryRun::new(framework, context, state, pod).run(&potential, wanted);
+        if let Some(error) = found.error() {
+            return refused(Nomination::Keep, error);
+        }
+        match choice::cheapest(found.candidates, context.now) {
+            Some(candidate) => evict(context, pod, candidate),
+            None => {
+                let nodes = context.nodes.len();
+                let reasons = found.statuses.iter().flat_map(Status::reasons);
+                let others = std::iter::repeat_n(&NOT_HELPFUL, nodes - found.statuses.len());
+                let text = no_nodes_available(nodes, reasons.chain(others));
+                refused(Nomination::Clear, Status::unschedulable(text))
+            }
+        }
+    }
+}
+
+impl Plugin for DefaultPreemption {
+    fn name(&self) -> &'static str {
+        "DefaultPreemption"
+    }
+
+    /// Only so that a pod that is held back is looked at again once a victim is gone.
+    fn events(&self) -> Vec<Registration> {
+        vec![Registration::new(events::POD, Action::DELETE, Ask::Class)]
+    }
+
+    /// Whether the room is enough is for those to say who rejected the pod.
+    fn hint(&self, _: &Listers, _: &Pod, _: &ClusterEvent) -> Result<Hint, HintError> {
+        Ok(Hint::Skip)
+    }
+}
+
+impl PreEnqueue for DefaultPreemption {
+    fn pre_enqueue(&self, _: &Listers, pod: &Pod) -> Result<(), Status> {
+        if self.preempting.holds(&pod.uid) {
+            return Err(Status::unresolvable(UNFINISHED));
+        }
+        Ok(())
+    }
+}
+
+impl PostFilter for DefaultPreemption {
+    fn post_filter(
+        &self,
+        framework: &Framework,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Arc<Pod>,
+        diagnosis: &Diagnosis,
+    ) -> PostFilterAnswer {
+        let answer = self.preempt(framework, context, state, pod, diagnosis);
+        let prefixed = |status: Status| {
+            Status::new(status.code(), vec![format!("preemption: {status}").into()])
+        };
+        PostFilterAnswer { result: answer.result.map_err(prefixed), ..answer }
+    }
+}
+
+/// Whether the pod may have others evicted, now.
+fn eligible(context: &Context<'_>, pod: &Pod, diagnosis: &Diagnosis) -> Result<(), &'static str> {
+    if pod.spec().preemption_policy == PreemptionPolicy::Never {
+        return Err(NEVER);
+    }
+    let Some(nominated) = &pod.nominated_node else { return Ok(()) };
+    let Some((at, node)) =
+        context.nodes.iter().enumerate().find(|(_, node)| node.name() == nominated)
+    else {
+        return Ok(());
+    };
+    // Where the pod can no longer go anyway, there is nothing to wait for.
+    if diagnosis.status(at).code() == Code::UnschedulableAndUnresolvable {
+        return Ok(());
+    }
+    let leaves = |other: &Arc<Pod>| is_victim(pod, other) && other.is_terminating_by_preemption();
+    if node.pods().iter().any(leaves) { Err(TERMINATING) } else { Ok(()) }
+}
+
+/// The nodes where the pod might fit if others went.
+fn potential_nodes<'a>(context: &Context<'a>, diagnosis: &Diagnosis) -> Vec<&'a NodeInfo> {
+    let nodes = context.nodes.iter().enumerate();
+    let potential = |at| diagnosis.status(at).code() == Code::Unschedulable;
+    nodes.filter(|(at, _)| potential(*at)).map(|(_, node)| node).collect()
+}
+
+/// Whether `pod` is worth more than `other`.
+fn is_victim(pod: &Pod, other: &Pod) -> bool {
+    other.spec().priority < pod.spec().priority
+}
+
+fn evict(context: &Context<'_>, pod: &Pod, chosen: PreemptionCandidate) -> PostFilterAnswer {
+    let PreemptionCandidate { node, victims, .. } = chosen;
+    // Upstream's executor does nothing at all where all victims are on their way already.
+    let has_work = victims.iter().any(|victim| !victim.is_terminating());
+    let mut unnominate = if has_work { context.nominations.to(&node) } else { Vec::new() };
+    unnominate.retain(|other| is_victim(pod, other));
+    PostFilterAnswer {
+        nomination: Nomination::Set(node.clone()),
+        result: Ok(()),
+        preemption: Some(Preemption { node, victims, unnominate }),
+    }
+}
+
+fn refused(nomination: Nomination, status: Status) -> PostFilterAnswer {
+    PostFilterAnswer { nomination, result: Err(status), preemption: None }
+}
+
+impl Arguments {
+    fn read(arguments: &Value) -> Result<Self, ArgumentError> {
+        if arguments.is_null() {
+            return Ok(Self::default());
+        }
+        let read = Self::deserialize(arguments)
+            .map_err(|error| ArgumentError { path: String::new(), message: error.to_string() })?;
+        let Self {
+            min_candidate_nodes_percentage: percentage,
+            min_candidate_nodes_absolute: least,
+        } = read;
+        let invalid = |field: &str, value: i32, why: &str| {
+            Err(ArgumentError {
+                path: field.to_owned(),
+                message: format!("Invalid value: {value}: {why}"),
+            })
+        };
+        if !(0..=100).contains(&percentage) {
+            return invalid(PERCENTAGE, percentage, "not in valid range [0, 100]");
+        }
+        if least < 0 {
+            return invalid(ABSOLUTE, least, "not in valid range [0, inf)");
+        }
+        if percentage == 0 && least == 0 {
+            let why = format!("cannot be zero at the same time as {ABSOLUTE}");
+            return invalid(PERCENTAGE, percentage, &why);
+        }
+        Ok(read)
+    }
+
+    /// How many candidates are enough, of so many nodes.
+    fn candidates(&self, potential: usize) -> usize {
+        let [percentage, least] =
+            [self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute]
+                .map(|number| usize::try_from(number).unwrap_or(0));
+        potential.saturating_mul(percentage).div_euclid(100).max(least).min(potential)
+    }
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { min_candidate_nodes_percentage: 10, min_candidate_nodes_absolute: 100 }
+    }
+}
+
+const PERCENTAGE: &str = "minCandidateNodesPercentage";
+const ABSOLUTE: &str = "minCandidateNodesAbsolute";
+
+const NEVER: &str = "not eligible due to preemptionPolicy=Never.";
+const TERMINATING: &str = "not eligible due to a terminating pod on the nominated node.";
+static NOT_HELPFUL: Reason = Reason::Borrowed("Preemption is not helpful for scheduling");
+const UNFINISHED: &str = "waiting for the preemption for this pod to be finished";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Whom evicting would make room, node by node, tried out on copies.
+
+use std::sync::Arc;
+
+use roadstead_model::{Pod, Text};
+
+use super::choice::by_importance;
+use super::is_victim;
+use crate::framework::{Code, Context, CycleState, Framework, Status};
+use crate::nodes::NodeInfo;
+
+/// A node where evicting pods would make room for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreemptionCandidate {
+    /// The node.
+    pub node: Text,
+    /// Who would have to go, most important first.
+    pub victims: Vec<Arc<Pod>>,
+    /// How many of them a disruption budget protects.
+    pub pdb_violations: usize,
+}
+
+/// An attempt to make room for a pod.
+pub(super) struct DryRun<'a> {
+    framework: &'a Framework,
+    context: &'a Context<'a>,
+    state: &'a CycleState,
+    pod: &'a Pod,
+}
+
+/// What the attempt found.
+pub(super) struct Found {
+    /// Where there would be room: first the nodes where no budget is violated.
+    pub(super) candidates: Vec<PreemptionCandidate>,
+    /// Why there would be none on the other nodes that were tried.
+    pub(super) statuses: Vec<Status>,
+}
+
+impl Found {
+    /// What went wrong, where that may be why there is no candidate.
+    pub(super) fn error(&self) -> Option<Status> {
+        if !self.candidates.is_empty() {
+            return None;
+        }
+        let errors = self.statuses.iter().filter(|status| status.code() == Code::Error);
+        let mut texts: Vec<String> = Vec::new();
+        for text in errors.map(Status::message) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [] => None,
+            [one] => Some(Status::error(one.clone())),
+            several => Some(Status::error(format!("[{}]", several.join(", ")))),
+        }
+    }
+}
+
+impl<'a> DryRun<'a> {
+    pub(super) fn new(
+        framework: &'a Framework,
+        context: &'a Context<'a>,
+        state: &'a CycleState,
+        pod: &'a Pod,
+    ) -> Self {
+        Self { framework, context, state, pod }
+    }
+
+    /// Tries these nodes until enough candidates are found, one without violations among them.
+    ///
+    /// Upstream starts at a random node; here the order of the cluster is kept, so that one
+    /// cluster and one pod have one answer.
+    pub(super) fn run(&self, nodes: &[&NodeInfo], enough: usize) -> Found {
+        let (mut harmless, mut violating) = (Vec::new(), Vec::new());
+        let mut statuses = Vec::new();
+        for node in nodes {
+            match self.victims(node) {
+                Ok(candidate) => {
+                    let list = match candidate.pdb_violations {
+                        0 => &mut harmless,
+                        _ => &mut violating,
+                    };
+                    if list.len() < enough {
+                        list.push(candidate);
+                    }
+                    if !harmless.is_empty() && harmless.len() + violating.len() >= enough {
+                        break;
+                    }
+                }
+                Err(status) => statuses.push(status),
+            }
+        }
+        harmless.append(&mut violating);
+        Found { candidates: harmless, statuses }
+    }
+
+    /// The fewest and least important pods that must leave the node.
+    fn victims(&self, node: &NodeInfo) -> Result<PreemptionCandidate, Status> {
+        let name = node.name().clone();
+        let mut potential: Vec<Arc<Pod>> =
+            node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
+        if potential.is_empty() {
+            return Err(Status::unresolvable(NO_VICTIMS));
+        }
+        let mut trial = Trial { run: self, node: node.clone(), state: self.state.clone() };
+        for other in &potential {
+            trial.remove(other)?;
+        }
+        trial.filter()?;
+
+        potential.sort_by(|a, b| by_importance(a, b, self.context.now));
+        let (protected, others) = self.split_by_budgets(potential);
+        let mut victims = Vec::new();
+        for pod in protected {
+            if !trial.reprieve(&pod)? {
+                victims.push(pod);
+            }
+        }
+        let pdb_violations = victims.len();
+        for pod in others {
+            if !trial.reprieve(&pod)? {
+                victims.push(pod);
+            }
+        }
+        if victims.is_empty() {
+            let text = format!("expected at least one victim pod on node \"{name}\"");
+            return Err(Status::error(text));
+        }
+        victims.sort_by(|a, b| by_importance(a, b, self.context.now));
+        Ok(PreemptionCandidate { node: name, victims, pdb_violations })
+    }
+
+    /// The pods that their budgets do not allow to go, and the others, each in order. The most
+    /// important ones use the budgets up first.
+    fn split_by_budgets(&self, pods: Vec<Arc<Pod>>) -> (Vec<Arc<Pod>>, Vec<Arc<Pod>>) {
+        let mut budgets: Vec<_> = (self.context.listers.pod_disruption_budgets.values())
+            .map(|budget| (budget, budget.disruptions_allowed))
+            .collect();
+        pods.into_iter().partition(|pod| {
+            let mut is_violation = false;
+            for (budget, left) in &mut budgets {
+                if budget.covers(pod) {
+                    *left = left.saturating_sub(1);
+                    is_violation |= *left < 0;
+                }
+            }
+            is_violation
+        })
+    }
+}
+
+/// A node and what plugins remember, both as if some pods were not there.
+struct Trial<'a> {
+    run: &'a DryRun<'a>,
+    node: NodeInfo,
+    state: CycleState,
+}
+
+impl Trial<'_> {
+    /// Lets the pod stay if there is room nevertheless.
+    fn reprieve(&mut self, other: &Arc<Pod>) -> Result<bool, Status> {
+        let DryRun { framework, context, pod, .. } = *self.run;
+        self.node.add_pod(other);
+        framework.add_pod(context, &mut self.state, pod, other, &self.node)?;
+        if self.filter().is_ok() {
+            return Ok(true);
+        }
+        self.remove(other)?;
+        Ok(false)
+    }
+
+    fn remove(&mut self, other: &Arc<Pod>) -> Result<(), Status> {
+        let DryRun { framework, context, pod, .. } = *self.run;
+        self.node.remove_pod(&other.uid);
+        framework.remove_pod(context, &mut self.state, pod, other, &self.node)
+    }
+
+    fn filter(&self) -> Result<(), Status> {
+        let DryRun { framework, context, pod, .. } = *self.run;
+        framework.filter_with_nominated(context, &self.state, pod, &self.node)
+    }
+}
+
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";

@@ -1,0 +1,177 @@
+//! Attempts that fail, and what becomes of their pods.
+
+use std::sync::Arc;
+
+use roadstead_model::{Pod, Text};
+use roadstead_queue::{Attempt, Item, Observer, Rejection, Time};
+
+use super::cycle::Nowhere;
+use super::{Evictions, Nominated, PodKey, QueuedPod, Scheduler};
+use crate::command::{Command, Condition, Record};
+use crate::events::Object;
+use crate::framework::{Context, Nomination, Preemption, Status};
+use crate::plugins::{DefaultPreemption, Preempting};
+
+impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+    /// No node fits: preemption may help, and the pod waits for what its rejectors named.
+    pub(super) fn fits_nowhere(
+        &mut self,
+        attempt: Attempt,
+        pod: &Arc<Pod>,
+        nowhere: Nowhere,
+        now: Time,
+    ) {
+        let Nowhere { diagnosis, state, profile } = nowhere;
+        let rules = self.queue.policy();
+        let nominated = Nominated(&self.queue);
+        let context = Context {
+            nodes: self.cache.nodes_unordered(),
+            listers: &rules.listers,
+            nominations: &nominated,
+            now: i128::from(now.as_nanos()),
+        };
+        let framework = &rules.profiles[usize::from(profile.0)].1;
+        let answer = framework.post_filter(&context, &state, pod, &diagnosis);
+        let message = answer.failure(&diagnosis);
+        let unschedulable = self.plugin_ids(diagnosis.rejectors());
+        let pending = self.plugin_ids(diagnosis.pending());
+        if let Some(preemption) = &answer.preemption {
+            self.preempt(pod, preemption);
+        }
+        let rejection = Rejection::by(&unschedulable).pending(&pending);
+        self.come_back(attempt, pod, rejection, now);
+        self.report_failure(pod, answer.nomination, "Unschedulable", &message);
+    }
+
+    /// There is no node at all. That is nobody's rejection: the pod backs off.
+    pub(super) fn has_no_nodes(&mut self, attempt: Attempt, pod: &Arc<Pod>, now: Time) {
+        self.come_back(attempt, pod, Rejection::error(), now);
+        self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES);
+    }
+
+    /// Something went wrong: the pod backs off.
+    pub(super) fn went_wrong(
+        &mut self,
+        attempt: Attempt,
+        pod: &Arc<Pod>,
+        status: &Status,
+        now: Time,
+    ) {
+        self.come_back(attempt, pod, Rejection::error(), now);
+        self.report_failure(pod, Nomination::Clear, "SchedulerError", &status.message());
+    }
+
+    /// Puts a pod back whose attempt failed, unless it is gone or was bound meanwhile.
+    fn come_back(
+        &mut self,
+        attempt: Attempt,
+        pod: &Pod,
+        rejection: Rejection<'_, QueuedPod>,
+        now: Time,
+    ) {
+        let Some(current) = self.current(pod) else {
+            self.queue.finish(attempt);
+            return;
+        };
+        let newest = self.queue.policy_mut().queued(&current);
+        // It fails only if another pod of that name waits, which then goes first.
+        let _ = self.queue.reject(attempt, Rejection { newest, ..rejection }, now);
+    }
+
+    /// Tells the world why a pod waits, and keeps its nomination up to date.
+    pub(super) fn report_failure(
+        &mut self,
+        pod: &Arc<Pod>,
+        nomination: Nomination,
+        reason: &'static str,
+        message: &str,
+    ) {
+        let key = PodKey::of(pod);
+        let Some(queued) = self.queue.policy_mut().queued(pod) else { return };
+        let nominated_node = match &nomination {
+            Nomination::Keep => None,
+            Nomination::Clear => Some(Text::unshared("")),
+            Nomination::Set(node) => Some(node.clone()),
+        };
+        match nomination {
+            Nomination::Keep => {}
+            Nomination::Clear => self.queue.unnominate(&key, queued.incarnation()),
+            Nomination::Set(node) => {
+                let node = self.queue.policy_mut().node(&node);
+                self.queue.nominate(&key, queued.incarnation(), node);
+            }
+        }
+        self.record_failure_event(pod, message.to_owned());
+        let observed_generation = pod.generation;
+        let condition = Condition { reason, message: message.to_owned(), observed_generation };
+        let shown = pod.nominated_node.as_ref().map_or("", Text::as_str);
+        let nominated_node = nominated_node.filter(|node| node.as_str() != shown);
+        self.commands.push_back(Command::PatchStatus {
+            pod: pod.clone(),
+            condition: Some(condition),
+            nominated_node,
+        });
+    }
+
+    pub(super) fn record_failure_event(&mut self, pod: &Arc<Pod>, note: String) {
+        self.commands.push_back(Command::RecordEvent(Record {
+            regarding: pod.clone(),
+            related: None,
+            is_warning: true,
+            reason: "FailedScheduling",
+            action: "Scheduling",
+            note: Record::cut(note),
+        }));
+    }
+
+    /// Keeps the gate of preemptors up to date, in whichever profile it is.
+    pub(super) fn tell_preemption(&self, tell: impl Fn(&Preempting)) {
+        for (_, framework) in &self.queue.policy().profiles {
+            if let Some(plugin) = framework.get::<DefaultPreemption>() {
+                tell(plugin.preempting());
+            }
+        }
+    }
+
+    /// Asks for the victims to go. Until that is answered the preemptor is held at its gate.
+    fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption) {
+        for other in &preemption.unnominate {
+            let nominated_node = Some(Text::unshared(""));
+            self.commands.push_back(Command::PatchStatus {
+                pod: other.clone(),
+                condition: None,
+                nominated_node,
+            });
+        }
+        let victims: Vec<_> =
+            preemption.victims.iter().filter(|victim| !victim.is_terminating()).collect();
+        if victims.is_empty() {
+            return;
+        }
+        let open = victims.len();
+        let evictions = Evictions { preemptor: pod.clone(), open, failed: false };
+        self.evictions.insert(pod.uid.clone(), evictions);
+        let last = victims.last().map(|victim| victim.uid.clone());
+        self.tell_preemption(|preempting| {
+            preempting.start(&pod.uid);
+            // Evictions are sent in order: once the last victim leaves, all were sent.
+            if let Some(last) = &last {
+                preempting.last_victim(&pod.uid, last);
+            }
+        });
+        for victim in victims {
+            self.commands
+                .push_back(Command::Evict { victim: victim.clone(), preemptor: pod.clone() });
+            self.commands.push_back(Command::RecordEvent(Record {
+                regarding: victim.clone(),
+                related: Some(pod.clone()),
+                is_warning: false,
+                reason: "Preempted",
+                action: "Preempting",
+                note: format!("Preempted by pod {} on node {}", pod.uid, preemption.node),
+            }));
+        }
+    }
+}
+
+const NO_NODES: &str = "no nodes available to schedule pods";

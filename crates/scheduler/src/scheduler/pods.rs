@@ -1,0 +1,157 @@
+//! What happens to pods.
+
+use std::sync::Arc;
+
+use roadstead_model::{Pod, PodChange, PodPhase};
+use roadstead_queue::{Action, Audience, Name, Observer, Rejectors, Resource, Time};
+
+use super::rules::event;
+use super::{PodKey, QueuedPod, Scheduler};
+use crate::events::{self, ClusterEvent, Object};
+
+impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+    /// The cluster shows a pod, new or changed. One that has come to its end counts as gone.
+    pub fn pod_set(&mut self, pod: Arc<Pod>, now: Time) {
+        if matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed) {
+            return self.pod_gone(&PodKey::of(&pod), now);
+        }
+        let key = PodKey::of(&pod);
+        let known = self.queue.policy().pods.get(&key).map(|known| known.pod.clone());
+        if known.as_ref().is_some_and(|old| old.uid != pod.uid) {
+            // Its deletion was missed.
+            self.pod_gone(&key, now);
+        }
+        let old = known.filter(|old| old.uid == pod.uid);
+        self.queue.policy_mut().know(&pod);
+        match old {
+            None if pod.node_name.is_some() => self.assigned_pod_added(pod, now),
+            None => self.waiting_pod_added(&pod, now),
+            Some(old) if old.node_name.is_some() => self.assigned_pod_updated(old, pod, now),
+            Some(old) if pod.node_name.is_some() => {
+                self.assigned_pod_added(pod, now);
+                self.leave_queue(&old, now);
+            }
+            Some(old) => self.waiting_pod_updated(&old, &pod, now),
+        }
+    }
+
+    /// The cluster shows that a pod is gone.
+    pub fn pod_gone(&mut self, key: &PodKey, now: Time) {
+        let Some(known) = self.queue.policy_mut().pods.remove(key) else { return };
+        let pod = known.pod;
+        self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
+        if pod.node_name.is_some() {
+            self.cache.remove_pod(&pod.uid);
+            self.tell(events::ASSIGNED_POD, Action::DELETE, Some(pod), None, now);
+            return;
+        }
+        if self.queue.policy().profile_of(&pod).is_none() {
+            return;
+        }
+        self.queue.delete(Name::new(key, known.incarnation), now);
+        if self.cache.is_assumed(&pod.uid) {
+            self.forget(&pod, now);
+        } else if pod.nominated_node.is_some() {
+            self.nomination_ended(&pod, now);
+        }
+    }
+
+    /// A decision came to nothing: what it took is free again.
+    pub(super) fn forget(&mut self, pod: &Pod, now: Time) {
+        if let Some(assumed) = self.cache.forget(&pod.uid) {
+            self.tell(events::ASSIGNED_POD, Action::DELETE, Some(assumed), None, now);
+        }
+    }
+
+    fn waiting_pod_added(&mut self, pod: &Arc<Pod>, now: Time) {
+        if let Some(queued) = self.queue.policy_mut().queued(pod) {
+            self.queue.add(queued, now);
+        }
+    }
+
+    fn waiting_pod_updated(&mut self, old: &Arc<Pod>, pod: &Arc<Pod>, now: Time) {
+        if old == pod || self.queue.policy().profile_of(old).is_none() {
+            return;
+        }
+        if self.cache.is_assumed(&pod.uid) {
+            if pod.is_terminating() && !old.is_terminating() {
+                self.forget(pod, now);
+            }
+            return;
+        }
+        let changes = changes(events::UNSCHEDULABLE_POD, old, pod);
+        if let Some(queued) = self.queue.policy_mut().queued(pod) {
+            self.queue.update(queued, changes, now);
+        }
+        if old.nominated_node.is_some() && old.nominated_node != pod.nominated_node {
+            self.nomination_ended(old, now);
+        }
+    }
+
+    fn assigned_pod_added(&mut self, pod: Arc<Pod>, now: Time) {
+        self.cache.set_pod(pod.clone());
+        self.tell(events::ASSIGNED_POD, Action::ADD, None, Some(pod), now);
+    }
+
+    fn assigned_pod_updated(&mut self, old: Arc<Pod>, pod: Arc<Pod>, now: Time) {
+        if old == pod {
+            return;
+        }
+        if pod.is_terminating() {
+            self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
+        }
+        self.cache.set_pod(pod.clone());
+        for event in changes(events::ASSIGNED_POD, &old, &pod) {
+            self.queue.on_event(event, now);
+        }
+    }
+
+    /// Somebody has bound the pod: it waits no more.
+    fn leave_queue(&mut self, pod: &Pod, now: Time) {
+        let key = PodKey::of(pod);
+        let incarnation = self.queue.policy().pods.get(&key).map(|known| known.incarnation);
+        if let Some(incarnation) = incarnation {
+            self.queue.delete(Name::new(&key, incarnation), now);
+        }
+    }
+
+    /// A node is no longer kept for a pod: others of at most its priority may have it.
+    fn nomination_ended(&mut self, pod: &Arc<Pod>, now: Time) {
+        let priority = pod.spec().priority;
+        let may_profit = |item: &QueuedPod, _: &Rejectors| item.pod.spec().priority <= priority;
+        let old = Some(Object::Pod(pod.clone()));
+        let event = event(events::ASSIGNED_POD, Action::DELETE, old, None);
+        self.queue.on_event_for(event, &Audience::Classes(&may_profit), now);
+    }
+
+    fn tell(
+        &mut self,
+        resource: Resource,
+        action: Action,
+        old: Option<Arc<Pod>>,
+        new: Option<Arc<Pod>>,
+        now: Time,
+    ) {
+        let event = event(resource, action, old.map(Object::Pod), new.map(Object::Pod));
+        self.queue.on_event(event, now);
+    }
+}
+
+/// What changed between two versions of a pod, one event each.
+fn changes(resource: Resource, old: &Arc<Pod>, new: &Arc<Pod>) -> Vec<ClusterEvent> {
+    Pod::changes(old, new)
+        .into_iter()
+        .map(|change| {
+            let action = match change {
+                PodChange::Labels => events::UPDATE_POD_LABEL,
+                PodChange::ScaleDown => events::UPDATE_POD_SCALE_DOWN,
+                PodChange::GatesEliminated => events::UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+                PodChange::Tolerations => events::UPDATE_POD_TOLERATION,
+                PodChange::GeneratedClaims => events::UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+                PodChange::Other => Action::UPDATE,
+            };
+            let [old, new] = [old, new].map(|pod| Some(Object::Pod(pod.clone())));
+            event(resource.clone(), action, old, new)
+        })
+        .collect()
+}
