@@ -8,9 +8,13 @@
 //!
 //! Between the two stands [`Caller`]: what happens *around* a queue (the clock, the versions of
 //! pods, the attempts under way) is the same for every subject and is written once.
+//!
+//! Single decisions are another kind of record: a [`Case`] is a small cluster and a pod, and what
+//! the real scheduler's plugins said about them. [`replay_decisions`] asks Roadstead's.
 
 mod caller;
 mod compare;
+mod decisions;
 mod difference;
 mod random;
 mod reference;
@@ -21,6 +25,7 @@ mod trace;
 
 pub use caller::Caller;
 pub use compare::{Divergence, compare};
+pub use decisions::{Case, Cases, DecisionReport, Mismatch, Selection, replay_decisions};
 pub use difference::Difference;
 pub use random::{Bytes, Sequence, Source, SplitMix64, from_bytes, from_seed, sequence};
 pub use reference::Reference;
