@@ -1,4 +1,4 @@
-//! How many bytes the queue keeps for a waiting item, beyond the pod that it is made of.
+//! How many bytes the queue keeps for a waiting item, beyond the item itself.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::alloc::System;
 
 use cap::Cap;
 use roadstead_queue::{Action, Event};
-use support::pods::NODE;
+use support::pods::{NODE, Waiter};
 use support::{Bench, Options};
 
 #[global_allocator]
@@ -34,8 +34,9 @@ fn main() {
             let before = ALLOCATOR.allocated();
             bench.add(0..depth);
             arrange(&mut bench);
-            let kept = ALLOCATOR.allocated() - before;
-            options.report(work, depth, kept as f64 / depth as f64, "bytes an item");
+            let kept = (ALLOCATOR.allocated() - before) as f64 / depth as f64;
+            let item = size_of::<Waiter>() as f64;
+            options.report(work, depth, kept - item, "bytes an item");
         }
     }
 }

@@ -159,8 +159,8 @@ fn event_unregistered(depth: usize) -> f64 {
 fn assigned(depth: usize) -> f64 {
     let mut bench = parked(depth, true);
     let ns = timed_events(&mut bench, 100, || {
-        let labels = vec![("app".to_owned(), "app-0".to_owned())];
-        Event::added(ASSIGNED_POD, Object::Pod { namespace: "ns-0".to_owned(), labels })
+        let labels = vec![("app".into(), "app-0".into())];
+        Event::added(ASSIGNED_POD, Object::Pod { namespace: "ns-0".into(), labels })
     });
     assert_eq!(bench.queue.counts().unschedulable, depth, "the hint skips everyone");
     ns

@@ -16,7 +16,7 @@ use crate::order::{PrioritySort, QueueSort};
 use crate::place::Place;
 use crate::policy::Policy;
 use crate::queue::{Attempt, Finished, Queue, RejectError, Rejection};
-use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, MutexGuard, yield_now};
+use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, MutexGuard, give_way};
 use crate::time::Time;
 
 /// A [`Queue`] behind a lock, for threads and tasks. Clones share it.
@@ -59,6 +59,8 @@ struct Inner<P: Policy, S: QueueSort<P::Item>, V, C> {
     clock: C,
     /// How many threads ask for the lock.
     asking: AtomicUsize,
+    /// How many events there were.
+    events: AtomicUsize,
 }
 
 struct State<P: Policy, S: QueueSort<P::Item>, V> {
@@ -87,8 +89,14 @@ where
     /// Shares a queue, by a clock of its own.
     pub fn with_clock(queue: Queue<P, S, V>, clock: C) -> Self {
         let state = State { queue, sleeping: false, wakers: Vec::new(), tasks: 0 };
-        let (state, wake, asking) = (Mutex::new(state), Condvar::new(), AtomicUsize::new(0));
-        Self { inner: Arc::new(Inner { state, wake, clock, asking }) }
+        let inner = Inner {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            clock,
+            asking: AtomicUsize::new(0),
+            events: AtomicUsize::new(0),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Does something with the queue itself, and wakes whoever may go on.
@@ -146,12 +154,10 @@ where
     pub fn on_event(&self, event: Event<P::Object>) {
         self.with(|queue, now| queue.on_event(event, now));
         // Events come in storms, from one source that asks for the lock again at once, and a
-        // lock goes to who asks first. Whoever pops or adds meanwhile goes before the next one.
-        for _ in 0..POLITENESS {
-            if self.inner.asking.load(Relaxed) == 0 {
-                break;
-            }
-            yield_now();
+        // lock goes to who asks first. Whoever pops or adds must not wait for a storm to pass.
+        let events = self.inner.events.fetch_add(1, Relaxed);
+        if events.is_multiple_of(BURST) && self.inner.asking.load(Relaxed) > 0 {
+            give_way();
         }
     }
 
@@ -386,8 +392,8 @@ impl<P: Policy, S: QueueSort<P::Item>, V, C> Drop for Pop<'_, P, S, V, C> {
     }
 }
 
-/// How often an event source gives way in a row, so that it gets on in the end.
-const POLITENESS: usize = 8;
+/// How many events are handled in a row while others ask for the lock.
+const BURST: usize = 4;
 /// Timers are never late by more than this, whatever becomes due while a thread sleeps.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// A clock that stands still must not keep a thread busy.

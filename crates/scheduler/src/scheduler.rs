@@ -184,3 +184,6 @@ impl<V> Nominations for Nominated<'_, V> {
         self.0.nominated_to(node).filter_map(|nominated| known(nominated.key)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

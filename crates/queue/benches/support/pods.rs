@@ -12,33 +12,33 @@ use roadstead_queue::{
 /// The fields of a pod that a scheduler looks at.
 pub(crate) struct Pod {
     pub(crate) name: PodName,
-    uid: String,
+    uid: Box<str>,
     priority: i32,
-    scheduler_name: String,
-    labels: Vec<(String, String)>,
+    scheduler_name: Box<str>,
+    labels: Vec<(Box<str>, Box<str>)>,
     containers: Vec<Container>,
-    node_selector: Vec<(String, String)>,
+    node_selector: Vec<(Box<str>, Box<str>)>,
     tolerations: Vec<Toleration>,
     affinity: Option<AffinityTerm>,
 }
 
 #[derive(PartialEq, Eq, Hash, Clone)]
 pub(crate) struct PodName {
-    namespace: String,
-    name: String,
+    namespace: Box<str>,
+    name: Box<str>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
 struct Container {
-    image: String,
+    image: Box<str>,
     milli_cpu: u64,
     memory: u64,
 }
 
 #[derive(PartialEq, Eq, Hash)]
 struct Toleration {
-    key: String,
-    value: String,
+    key: Box<str>,
+    value: Box<str>,
     effect: Effect,
 }
 
@@ -49,24 +49,27 @@ enum Effect {
 
 #[derive(PartialEq, Eq, Hash)]
 struct AffinityTerm {
-    match_labels: Vec<(String, String)>,
-    topology_key: String,
+    match_labels: Vec<(Box<str>, Box<str>)>,
+    topology_key: Box<str>,
 }
 
 /// Pod number `number`, made from one of 100 templates.
 pub(crate) fn pod(number: u64, with_affinity: bool) -> Arc<Pod> {
     let t = number % TEMPLATES;
-    let pair = |key: &str, value: String| (key.to_owned(), value);
+    let pair = |key: &str, value: String| (key.into(), value.into());
     let container = |image: String, milli_cpu, mebibytes: u64| Container {
-        image,
+        image: image.into(),
         milli_cpu,
         memory: mebibytes << 20,
     };
     Arc::new(Pod {
-        name: PodName { namespace: format!("ns-{}", t % 10), name: format!("pod-{number}") },
-        uid: format!("00000000-0000-4000-8000-{number:012x}"),
+        name: PodName {
+            namespace: format!("ns-{}", t % 10).into(),
+            name: format!("pod-{number}").into(),
+        },
+        uid: format!("00000000-0000-4000-8000-{number:012x}").into(),
         priority: (number * 7919 % 10) as i32,
-        scheduler_name: "default-scheduler".to_owned(),
+        scheduler_name: "default-scheduler".into(),
         labels: vec![pair("app", format!("app-{t}")), pair("tier", format!("tier-{}", t % 3))],
         containers: vec![
             container(format!("registry.example/app-{t}:v1"), 100 + 10 * t, 128 + t),
@@ -74,13 +77,13 @@ pub(crate) fn pod(number: u64, with_affinity: bool) -> Arc<Pod> {
         ],
         node_selector: vec![pair("pool", format!("pool-{}", t % 5))],
         tolerations: vec![Toleration {
-            key: "dedicated".to_owned(),
-            value: format!("team-{}", t % 7),
+            key: "dedicated".into(),
+            value: format!("team-{}", t % 7).into(),
             effect: Effect::NoSchedule,
         }],
         affinity: with_affinity.then(|| AffinityTerm {
             match_labels: vec![pair("app", format!("peer-{t}"))],
-            topology_key: "kubernetes.io/hostname".to_owned(),
+            topology_key: "kubernetes.io/hostname".into(),
         }),
     })
 }
@@ -212,7 +215,7 @@ fn number_of(uid: &str) -> u64 {
 /// What events carry.
 pub(crate) enum Object {
     Node { milli_cpu: u64, memory: u64 },
-    Pod { namespace: String, labels: Vec<(String, String)> },
+    Pod { namespace: Box<str>, labels: Vec<(Box<str>, Box<str>)> },
 }
 
 pub(crate) const NODE: Resource = Resource::new("Node");

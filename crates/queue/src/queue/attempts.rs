@@ -253,7 +253,8 @@ where
     /// incarnation is under way already, and this entry was dropped.
     fn begin(&mut self, id: u32, cause: Cause<'_>, now: Time) -> Option<Attempt> {
         let from = self.place_of(id);
-        self.entries[id].record.attempts += 1;
+        let record = &mut self.entries[id].record;
+        record.attempts = record.attempts.saturating_add(1);
         let marker = if self.hints() {
             let entry = &self.entries[id];
             if entry.record.has_twin && self.watched_attempt(&entry.item).is_some() {

@@ -51,7 +51,8 @@ where
         self.on_event_for(event, &Audience::Everyone, now);
     }
 
-    /// Tells that something happened which is meant for some of the waiting items only.
+    /// Tells that something happened which is meant for some of the waiting items only, as
+    /// kube-scheduler's older way does for pods that were bound: those that asked to be near one.
     pub fn on_event_for(
         &mut self,
         event: Event<P::Object>,

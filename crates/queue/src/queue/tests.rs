@@ -21,10 +21,11 @@ struct Job {
     priority: i32,
     life: u64,
     held: bool,
+    profile: u16,
 }
 
 fn job(name: &'static str) -> Job {
-    Job { name, size: 1, priority: 0, life: 0, held: false }
+    Job { name, size: 1, priority: 0, life: 0, held: false, profile: 0 }
 }
 
 impl Job {
@@ -62,6 +63,10 @@ impl Item for Job {
 
     fn class(&self) -> Option<u64> {
         Some(self.size)
+    }
+
+    fn profile(&self) -> Profile {
+        Profile(self.profile)
     }
 }
 
@@ -609,4 +614,51 @@ fn an_update_in_error_backoff_does_not_lose_the_item_to_its_jitter() {
     q.check();
     assert!(q.queue.delete("web", now).is_some());
     q.check();
+}
+
+#[test]
+fn each_profile_has_registrations_and_gates_of_its_own() {
+    let mut plugins = Plugins::new();
+    let batch = Profile(1);
+    let fit = plugins.add(Plugin::new("Fit").on(NODE, Action::ADD, Ask::Class));
+    assert_eq!(plugins.add_to(batch, Plugin::new("Fit").on(VOLUME, Action::ADD, Ask::Nobody)), fit);
+    let gate = plugins.add_to(batch, Plugin::new("Gate").gate());
+    let mut queue = Queue::new(Config::default(), plugins, Rules);
+    let later = Time::from_secs(60);
+
+    let of_batch = |name| Job { profile: 1, ..job(name) };
+    for job in [job("web"), of_batch("train")] {
+        queue.add(job, Time::ZERO);
+        let attempt = queue.pop(Time::ZERO).expect("it is active");
+        queue.reject(attempt, Rejection::by(&[fit]), Time::ZERO).expect("it waits");
+    }
+    queue.on_event(Event::added(NODE, 1), later);
+    assert_eq!(queue.place("web"), Some(Place::Active));
+    assert_eq!(queue.place("train"), Some(Place::Unschedulable));
+    queue.on_event(Event::new(VOLUME, Action::ADD), later);
+    assert_eq!(queue.place("train"), Some(Place::Active));
+
+    assert_eq!(queue.add(job("held").held(), later), Place::Active, "no gate in its profile");
+    assert_eq!(queue.add(of_batch("secret").held(), later), Place::Gated { by: gate });
+    queue.check_invariants().unwrap();
+}
+
+#[test]
+fn an_event_for_some_leaves_the_others_but_reaches_attempts_under_way() {
+    let mut q = fixture();
+    let fit = q.fit;
+    for (name, size) in [("small", 1), ("large", 5), ("flying", 1)] {
+        q.add(job(name).size(size));
+        let attempt = q.pop();
+        q.reject(attempt, &[fit]);
+    }
+    let attempt = q.queue.pop_specific("flying", q.now).expect("it waits");
+    q.after(60_000);
+    let is_small = |job: &Job, _: &crate::Rejectors| job.size < 3;
+    let event = Event::added(NODE, 9);
+    q.queue.on_event_for(event, &Audience::Classes(&is_small), q.now);
+    q.check();
+    assert_eq!(q.place("small"), Some(Place::Active));
+    assert_eq!(q.place("large"), Some(Place::Unschedulable));
+    assert!(q.reject(attempt, &[fit]).is_backoff(), "it saw the event");
 }

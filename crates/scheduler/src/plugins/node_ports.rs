@@ -147,6 +147,18 @@ mod tests {
     }
 
     #[test]
+    fn of_two_pods_with_one_port_either_frees_it() {
+        let twins = json!([running(&["TCP//80"]), running(&["TCP//80"])]);
+        let mut cluster = testing::cluster(json!({"nodes": [{}], "pods": twins}));
+        let wants = cluster.pod(pod(&["TCP//80"]));
+        assert_eq!(cluster.filter(&NodePorts::extensions(), &wants), [REFUSED]);
+
+        let (node, gone) = (cluster.world.text("node-1"), cluster.world.text("pod-1"));
+        cluster.nodes.get_mut(&node).and_then(|node| node.remove_pod(&gone)).expect("the pod");
+        assert_eq!(cluster.filter(&NodePorts::extensions(), &wants), [FITS]);
+    }
+
+    #[test]
     fn a_pod_without_host_ports_is_not_filtered() {
         let rows: [(&str, &[&str], PreFilterAnswer); 2] = [
             ("none", &["TCP//0"], PreFilterAnswer::Skip),
