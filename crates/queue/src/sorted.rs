@@ -11,12 +11,15 @@ use std::collections::VecDeque;
 pub(crate) struct SortedList<E> {
     /// Runs in ascending order, none empty, none longer than [`RUN`].
     runs: VecDeque<VecDeque<E>>,
+    /// The last element of each run, side by side: a search that went to the runs themselves
+    /// would miss the cache at every step.
+    lasts: VecDeque<E>,
     len: usize,
 }
 
-impl<E: Ord> SortedList<E> {
+impl<E: Ord + Clone> SortedList<E> {
     pub(crate) const fn new() -> Self {
-        Self { runs: VecDeque::new(), len: 0 }
+        Self { runs: VecDeque::new(), lasts: VecDeque::new(), len: 0 }
     }
 
     pub(crate) fn insert(&mut self, element: E) {
@@ -29,10 +32,13 @@ impl<E: Ord> SortedList<E> {
         // Between two runs, or behind the last: the earlier one takes it while it has room, so
         // that runs that grow at their ends get full.
         if pos == 0 && at > 0 && self.runs[at - 1].len() < RUN {
+            self.lasts[at - 1] = element.clone();
             self.runs[at - 1].push_back(element);
         } else if pos == 0 && self.runs.get(at).is_none_or(|run| run.len() >= RUN) {
+            self.lasts.insert(at, element.clone());
             self.runs.insert(at, VecDeque::from([element]));
         } else if self.runs[at].len() < RUN {
+            // Never behind the run's last, which is not less than the element.
             self.runs[at].insert(pos, element);
         } else {
             let cut = pos.clamp(RUN / 4, RUN / 4 * 3);
@@ -43,6 +49,8 @@ impl<E: Ord> SortedList<E> {
                 tail.insert(pos - cut, element);
             }
             self.runs.insert(at + 1, tail);
+            self.lasts.insert(at + 1, self.lasts[at].clone());
+            self.note_last(at);
         }
     }
 
@@ -55,6 +63,7 @@ impl<E: Ord> SortedList<E> {
         let element = run.pop_front()?;
         if run.is_empty() {
             self.runs.pop_front();
+            self.lasts.pop_front();
         }
         self.len -= 1;
         Some(element)
@@ -104,12 +113,15 @@ impl<E: Ord> SortedList<E> {
         if self.iter().count() != self.len {
             return Err("a sorted list has lost count");
         }
+        if !self.runs.iter().map(VecDeque::back).eq(self.lasts.iter().map(Some)) {
+            return Err("a sorted list does not know where its runs end");
+        }
         Ok(())
     }
 
     /// The first run that ends at or after `element`.
     fn run_of(&self, element: &E) -> usize {
-        self.runs.partition_point(|run| run.back().is_some_and(|last| last < element))
+        self.lasts.partition_point(|last| last < element)
     }
 
     fn remove_at(&mut self, at: usize, pos: usize) {
@@ -119,11 +131,22 @@ impl<E: Ord> SortedList<E> {
         let previous = at.checked_sub(1).filter(|&p| self.runs[p].len() + left <= RUN / 2);
         if left == 0 {
             self.runs.remove(at);
+            self.lasts.remove(at);
         } else if let Some(previous) = previous {
             // Two thin neighbours become one run, so that removals give memory back.
             if let Some(mut run) = self.runs.remove(at) {
                 self.runs[previous].append(&mut run);
             }
+            self.lasts.remove(at);
+            self.note_last(previous);
+        } else {
+            self.note_last(at);
+        }
+    }
+
+    fn note_last(&mut self, at: usize) {
+        if let Some(last) = self.runs[at].back() {
+            self.lasts[at] = last.clone();
         }
     }
 }
