@@ -1,0 +1,176 @@
+//! Deployments: a replica set for each template, and the way from one to the next.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet, ReplicaSetSpec};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::super::Cluster;
+use super::super::names::hash;
+use super::{count, label, managed_by, share, wanted};
+use crate::{ApiError, Key, Object, Resource};
+
+impl Cluster {
+    pub(super) fn reconcile_deployment(
+        &mut self,
+        key: &Key,
+        deployment: &Arc<Deployment>,
+    ) -> Result<(), ApiError> {
+        let Some(spec) = &deployment.spec else { return Ok(()) };
+        if spec.paused == Some(true) {
+            return Ok(());
+        }
+        let (current, old): (Vec<_>, Vec<_>) = self
+            .replica_sets(deployment)
+            .into_iter()
+            .partition(|set| is_of_template(set, &spec.template));
+        let current = match current.into_iter().next() {
+            Some(set) => set,
+            None => self.make_replica_set(deployment)?,
+        };
+        let old: Vec<_> = old
+            .into_iter()
+            .filter(|set| scale(set) > 0 || self.tally(&set.metadata).present > 0)
+            .collect();
+        let recreate = spec.strategy.as_ref().and_then(|s| s.type_.as_deref()) == Some("Recreate");
+        if old.is_empty() {
+            self.scale_to(&current, wanted(spec.replicas));
+        } else if recreate {
+            // The new ones come when the old ones, seen in a later round, are gone.
+            old.iter().for_each(|set| self.scale_to(set, 0));
+        } else {
+            self.roll(deployment, &current, &old);
+        }
+        self.write_deployment_status(key);
+        Ok(())
+    }
+
+    /// One step of a rolling update, within `maxSurge` and `maxUnavailable`.
+    fn roll(&mut self, deployment: &Deployment, current: &ReplicaSet, old: &[Arc<ReplicaSet>]) {
+        let Some(spec) = &deployment.spec else { return };
+        let rolling = spec.strategy.as_ref().and_then(|s| s.rolling_update.as_ref());
+        let wanted = wanted(spec.replicas);
+        let surge = share(rolling.and_then(|r| r.max_surge.as_ref()), "25%", wanted, true);
+        let mut missing =
+            share(rolling.and_then(|r| r.max_unavailable.as_ref()), "25%", wanted, false);
+        if surge == 0 && missing == 0 {
+            missing = 1;
+        }
+        let total = scale(current) + old.iter().map(|set| scale(set)).sum::<usize>();
+        let room = (wanted + surge).saturating_sub(total);
+        let grown = wanted.min(scale(current) + room);
+        self.scale_to(current, grown);
+
+        let ready = |set: &ReplicaSet| self.tally(&set.metadata).ready;
+        let unready_new = grown.saturating_sub(ready(current));
+        let least = wanted.saturating_sub(missing);
+        let after = total.max(grown + old.iter().map(|set| scale(set)).sum::<usize>());
+        let mut spare = after.saturating_sub(least).saturating_sub(unready_new);
+        let mut targets = Vec::new();
+        for set in old {
+            // Pods that are not ready are no loss.
+            let unready = scale(set).saturating_sub(ready(set)).min(spare);
+            spare -= unready;
+            targets.push(scale(set) - unready);
+        }
+        let ready_total = ready(current) + old.iter().map(|set| ready(set)).sum::<usize>();
+        let mut healthy_spare = spare.min(ready_total.saturating_sub(least));
+        for (set, target) in old.iter().zip(targets) {
+            let cut = target.min(healthy_spare);
+            healthy_spare -= cut;
+            self.scale_to(set, target - cut);
+        }
+    }
+
+    fn replica_sets(&self, deployment: &Deployment) -> Vec<Arc<ReplicaSet>> {
+        let members = self.store.members(deployment.metadata.uid.as_deref().unwrap_or_default());
+        members.filter_map(ReplicaSet::of).cloned().collect()
+    }
+
+    fn make_replica_set(
+        &mut self,
+        deployment: &Arc<Deployment>,
+    ) -> Result<Arc<ReplicaSet>, ApiError> {
+        let owner = Object::from(Arc::clone(deployment));
+        let Some(spec) = &deployment.spec else { return Err(ApiError::NotFound(owner.key())) };
+        let text = serde_json::to_string(&spec.template).unwrap_or_default();
+        let hash = hash(&text);
+        let mut template = spec.template.clone();
+        label(template.metadata.get_or_insert_default(), TEMPLATE_HASH, &hash);
+        let mut selector = spec.selector.clone();
+        let pairs = selector.match_labels.get_or_insert_default();
+        pairs.insert(TEMPLATE_HASH.to_owned(), hash.clone());
+        let set = ReplicaSet {
+            metadata: ObjectMeta {
+                name: Some(format!("{}-{hash}", owner.name())),
+                namespace: deployment.metadata.namespace.clone(),
+                labels: template.metadata.as_ref().and_then(|meta| meta.labels.clone()),
+                owner_references: Some(vec![managed_by(&owner)]),
+                ..ObjectMeta::default()
+            },
+            spec: Some(ReplicaSetSpec {
+                replicas: Some(0),
+                selector,
+                template: Some(template),
+                min_ready_seconds: spec.min_ready_seconds,
+            }),
+            status: None,
+        };
+        let made = self.admit_new(set.into())?;
+        ReplicaSet::of(&made).cloned().ok_or_else(|| ApiError::NotFound(made.key()))
+    }
+
+    fn scale_to(&mut self, set: &ReplicaSet, replicas: usize) {
+        if scale(set) == replicas {
+            return;
+        }
+        let mut set = set.clone();
+        set.spec.get_or_insert_default().replicas = Some(count(replicas));
+        set.metadata.generation = Some(set.metadata.generation.unwrap_or(0) + 1);
+        self.commit(set.into());
+    }
+
+    fn write_deployment_status(&mut self, key: &Key) {
+        let Some(Object::Deployment(mut deployment)) = self.store.get(key).cloned() else { return };
+        let Some(spec) = deployment.spec.clone() else { return };
+        let mut status = deployment.status.clone().unwrap_or_else(DeploymentStatus::default);
+        let (mut all, mut ready, mut updated) = (0, 0, 0);
+        for set in self.replica_sets(&deployment) {
+            let tally = self.tally(&set.metadata);
+            all += tally.alive;
+            ready += tally.ready;
+            if is_of_template(&set, &spec.template) {
+                updated += tally.alive;
+            }
+        }
+        let missing = wanted(spec.replicas).saturating_sub(ready);
+        status.replicas = Some(count(all));
+        status.updated_replicas = Some(count(updated));
+        status.ready_replicas = Some(count(ready));
+        status.available_replicas = Some(count(ready));
+        status.unavailable_replicas = Some(count(missing)).filter(|missing| *missing > 0);
+        status.observed_generation = deployment.metadata.generation;
+        Arc::make_mut(&mut deployment).status = Some(status);
+        self.commit(deployment.into());
+    }
+}
+
+fn scale(set: &ReplicaSet) -> usize {
+    wanted(set.spec.as_ref().and_then(|spec| spec.replicas))
+}
+
+fn is_of_template(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
+    let Some(mut own) = set.spec.as_ref().and_then(|spec| spec.template.clone()) else {
+        return false;
+    };
+    let mut wanted = template.clone();
+    for template in [&mut own, &mut wanted] {
+        if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
+            labels.remove(TEMPLATE_HASH);
+        }
+    }
+    own == wanted
+}
+
+const TEMPLATE_HASH: &str = "pod-template-hash";

@@ -1,0 +1,10 @@
+//! The cluster in memory, in the words of those who use one.
+
+mod api;
+mod binding;
+mod loading;
+mod manifests;
+mod random;
+mod testing;
+mod volumes;
+mod workloads;
