@@ -8,6 +8,7 @@
 
 mod cache;
 mod command;
+pub mod config;
 mod diagnosis;
 pub mod events;
 pub mod framework;
