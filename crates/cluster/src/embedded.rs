@@ -8,6 +8,8 @@ mod admission;
 mod binding;
 mod controllers;
 mod deletion;
+mod events;
+mod eviction;
 mod kubelet;
 mod loading;
 mod names;
@@ -26,7 +28,7 @@ use k8s_openapi::jiff::Timestamp;
 use roadstead_queue::Time;
 
 pub use self::binding::{Binding, PodStatusPatch};
-pub use self::deletion::DeleteOptions;
+pub use self::deletion::{DeleteOptions, Propagation};
 pub use self::kubelet::RUN_SECONDS;
 use self::kubelet::Task;
 pub use self::loading::LoadReport;
@@ -38,7 +40,8 @@ use crate::{ApiError, Key, Kind, Object, Resource};
 /// A Kubernetes cluster in memory.
 ///
 /// - **Requests**: [`load`](Self::load), [`create`](Self::create), [`update`](Self::update),
-///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete).
+///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete),
+///   [`evict`](Self::evict).
 /// - **Questions**: [`get`](Self::get), [`list`](Self::list), [`changes`](Self::changes).
 /// - **Time**: controllers and kubelets work in [`on_time`](Self::on_time);
 ///   [`next_wakeup`](Self::next_wakeup) says when to call it.
@@ -66,6 +69,8 @@ pub struct Cluster {
     /// Finished pods in the order in which they finished.
     finished: BTreeSet<(u64, Key)>,
     troubles: BTreeMap<Key, ApiError>,
+    /// The Events by the version that they were written in, and when that was.
+    events: BTreeMap<u64, (Time, Key)>,
 }
 
 /// How a [`Cluster`] behaves.
@@ -84,6 +89,10 @@ pub struct Config {
     pub changes_kept: usize,
     /// How many finished pods are kept. Default 12 500.
     pub finished_pods_kept: usize,
+    /// How many Events are kept. Default 10 000.
+    pub events_kept: usize,
+    /// How long an Event is kept after it was last written. Default 1 h.
+    pub events_kept_for: Duration,
 }
 
 impl Default for Config {
@@ -95,6 +104,8 @@ impl Default for Config {
             orphan_delay: Duration::from_secs(40),
             changes_kept: 1_000_000,
             finished_pods_kept: 12_500,
+            events_kept: 10_000,
+            events_kept_for: Duration::from_secs(3600),
         }
     }
 }
@@ -117,6 +128,7 @@ impl Cluster {
             revisions: BTreeMap::new(),
             finished: BTreeSet::new(),
             troubles: BTreeMap::new(),
+            events: BTreeMap::new(),
         };
         for object in admission::built_in() {
             cluster.admit_new(object).expect("what every cluster has is valid");
@@ -187,7 +199,35 @@ impl Cluster {
     /// [`ApiError::Expired`] when the cluster no longer has all of it: list, and start a new watch
     /// at [`version`](Self::version).
     pub fn changes(&self, watch: &mut Watch) -> Result<Vec<Change>, ApiError> {
-        self.store.changes(watch)
+        self.store.changes(watch, usize::MAX)
+    }
+
+    /// Like [`changes`](Self::changes), but looks at no more than `most` changes at once: fewer, or
+    /// none, may be of the kinds that are watched. The watch's
+    /// [`version`](Watch::version) says how far it has come.
+    ///
+    /// # Errors
+    /// As [`changes`](Self::changes).
+    pub fn next_changes(&self, watch: &mut Watch, most: usize) -> Result<Vec<Change>, ApiError> {
+        self.store.changes(watch, most)
+    }
+
+    /// The objects of `from`'s kind as they were at a version, from that key on, in order.
+    ///
+    /// # Errors
+    /// [`ApiError::Expired`] when the cluster no longer knows.
+    pub fn objects_at<'a>(
+        &'a self,
+        version: u64,
+        from: &Key,
+    ) -> Result<impl Iterator<Item = &'a Object> + use<'a>, ApiError> {
+        self.store.as_of(version, from)
+    }
+
+    /// Drops the changes up to a version, and with them the objects as they were before: for a
+    /// cluster whose watchers are all known, and have read so far.
+    pub fn forget_changes(&mut self, version: u64) {
+        self.store.forget(version);
     }
 
     /// Workloads that could not make a pod or claim, and why.
@@ -232,6 +272,7 @@ impl Cluster {
 
     fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
+        self.expire_events();
     }
 
     fn timestamp(&self) -> ApiTime {

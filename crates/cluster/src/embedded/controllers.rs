@@ -43,7 +43,7 @@ impl Cluster {
     fn reconcile(&mut self, key: &Key) {
         let Some(object) = self.store.get(key).cloned() else { return };
         if object.is_being_deleted() && key.kind != Kind::Namespace {
-            return;
+            return self.release_last(&object);
         }
         self.troubles.remove(key);
         let outcome = match &object {

@@ -32,6 +32,7 @@ impl Cluster {
             Kind::StorageClass => self.dirty.extend(self.unbound.iter().cloned()),
             Kind::PriorityClass => self.dirty.extend(self.troubles.keys().cloned()),
             Kind::PodDisruptionBudget => self.route_budget(change, &key),
+            Kind::Event => self.route_event(change, &key),
             Kind::Namespace => {
                 self.dirty.insert(key.clone());
             }

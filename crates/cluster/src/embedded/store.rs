@@ -1,6 +1,6 @@
 //! The objects, their versions, and what happened to them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque, vec_deque};
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -153,17 +153,65 @@ impl Store {
         self.on_node.get(node).into_iter().flatten()
     }
 
-    pub(super) fn changes(&self, watch: &mut Watch) -> Result<Vec<Change>, ApiError> {
+    /// What happened since the watch was last asked, of the next `most` changes of any kind.
+    pub(super) fn changes(&self, watch: &mut Watch, most: usize) -> Result<Vec<Change>, ApiError> {
+        let news = self.since(watch.after)?.take(most);
+        let mut after = watch.after;
+        let wanted = news.inspect(|change| after = change.version);
+        let wanted = wanted.filter(|change| watch.kinds.contains(&change.object.kind()));
+        let changes = wanted.cloned().collect();
+        watch.after = after;
+        Ok(changes)
+    }
+
+    /// The objects of a kind as they were at a version, from a key on: those that are there, with
+    /// what happened since undone.
+    pub(super) fn as_of<'a>(
+        &'a self,
+        version: u64,
+        from: &Key,
+    ) -> Result<impl Iterator<Item = &'a Object> + use<'a>, ApiError> {
+        let mut undone: BTreeMap<Key, Option<&Object>> = BTreeMap::new();
+        for change in self.since(version)?.rev() {
+            if change.object.kind() == from.kind && change.object.key() >= *from {
+                undone.insert(change.object.key(), change.old.as_ref());
+            }
+        }
+        let mut past = undone.clone().into_iter().peekable();
+        let kind = from.kind;
+        let mut present = self
+            .objects
+            .range(from.clone()..)
+            .take_while(move |(key, _)| key.kind == kind)
+            .filter(move |(key, _)| !undone.contains_key(*key))
+            .peekable();
+        let both = std::iter::from_fn(move || {
+            let past_first = match (past.peek(), present.peek()) {
+                (Some((past, _)), Some((present, _))) => past < *present,
+                (past, _) => past.is_some(),
+            };
+            if past_first {
+                past.next().map(|(_, object)| object)
+            } else {
+                present.next().map(|(_, object)| Some(object))
+            }
+        });
+        Ok(both.flatten())
+    }
+
+    /// Drops the changes up to a version.
+    pub(super) fn forget(&mut self, version: u64) {
+        let known = self.log.partition_point(|change| change.version <= version);
+        self.log.drain(..known);
+    }
+
+    fn since(&self, version: u64) -> Result<vec_deque::Iter<'_, Change>, ApiError> {
         let kept_after = self.version - self.log.len() as u64;
-        let Some(skip) = watch.after.checked_sub(kept_after) else {
-            return Err(ApiError::Expired { requested: watch.after, oldest: kept_after });
+        let Some(skip) = version.checked_sub(kept_after) else {
+            return Err(ApiError::Expired { requested: version, oldest: kept_after });
         };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.log.len());
-        let news = self.log.range(skip..);
-        let wanted = news.filter(|change| watch.kinds.contains(&change.object.kind()));
-        let changes = wanted.cloned().collect();
-        watch.after = watch.after.max(self.version);
-        Ok(changes)
+        Ok(self.log.range(skip..))
     }
 
     pub(super) fn check_invariants(&self) {

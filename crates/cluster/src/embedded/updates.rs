@@ -154,6 +154,38 @@ pub(super) fn forbidden_changes(old: &Object, new: &Object) -> Vec<FieldError> {
     errors
 }
 
+/// What a resize may not change: all but how much of the processor and of memory containers have.
+pub(super) fn forbidden_resizes(old: &Object, new: &Object) -> Vec<FieldError> {
+    let (Object::Pod(old), Object::Pod(new)) = (old, new) else { return Vec::new() };
+    let (Some(old), Some(new)) = (&old.spec, &new.spec) else { return Vec::new() };
+    let mut rest = new.clone();
+    keep_sizes(&mut rest.containers, &old.containers);
+    if let (Some(rest), Some(old)) = (&mut rest.init_containers, &old.init_containers) {
+        keep_sizes(rest, old);
+    }
+    if rest == *old {
+        return Vec::new();
+    }
+    let why = "only cpu and memory of containers' resources, and resizePolicy, may change";
+    vec![FieldError::new("spec", why)]
+}
+
+fn keep_sizes(new: &mut [Container], old: &[Container]) {
+    for (new, old) in new.iter_mut().zip(old) {
+        new.resize_policy.clone_from(&old.resize_policy);
+        let (Some(new), Some(old)) = (&mut new.resources, &old.resources) else { continue };
+        for (new, old) in [(&mut new.requests, &old.requests), (&mut new.limits, &old.limits)] {
+            let (Some(new), Some(old)) = (new, old) else { continue };
+            for name in ["cpu", "memory"] {
+                // One that had none cannot get one: the pod would be of another quality of service.
+                if let (Some(size), Some(before)) = (new.get_mut(name), old.get(name)) {
+                    size.clone_from(before);
+                }
+            }
+        }
+    }
+}
+
 fn pod_changes(old: &PodSpec, new: &PodSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let was = old.tolerations.as_deref().unwrap_or_default();
