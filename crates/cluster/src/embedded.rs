@@ -28,9 +28,10 @@ use k8s_openapi::jiff::Timestamp;
 use roadstead_queue::Time;
 
 pub use self::binding::{Binding, PodStatusPatch};
+use self::controllers::daemon_set::{DaemonWork, Fleet};
 pub use self::deletion::{DeleteOptions, Propagation};
-pub use self::kubelet::RUN_SECONDS;
 use self::kubelet::Task;
+pub use self::kubelet::{EXIT_CODE, RUN_SECONDS};
 pub use self::loading::LoadReport;
 use self::names::Names;
 use self::store::Store;
@@ -66,9 +67,17 @@ pub struct Cluster {
     unbound: BTreeSet<Key>,
     /// The last template of each stateful set, by uid, and what its revision is called.
     revisions: BTreeMap<String, (String, String)>,
-    /// Finished pods in the order in which they finished.
-    finished: BTreeSet<(u64, Key)>,
+    /// Finished pods in the order in which they finished, and the place of each in it.
+    finished: BTreeMap<u64, Key>,
+    finished_at: BTreeMap<Key, u64>,
     troubles: BTreeMap<Key, ApiError>,
+    /// What nobody manages and a set might adopt.
+    orphans: BTreeSet<Key>,
+    /// What may have got another owner.
+    strays: BTreeSet<Key>,
+    /// What each daemon set has, and what of it has to be looked at.
+    fleets: BTreeMap<Key, Fleet>,
+    daemon_work: BTreeSet<(Key, DaemonWork)>,
     /// The Events by the version that they were written in, and when that was.
     events: BTreeMap<u64, (Time, Key)>,
 }
@@ -126,8 +135,13 @@ impl Cluster {
             budgets: BTreeMap::new(),
             unbound: BTreeSet::new(),
             revisions: BTreeMap::new(),
-            finished: BTreeSet::new(),
+            finished: BTreeMap::new(),
+            finished_at: BTreeMap::new(),
             troubles: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            strays: BTreeSet::new(),
+            fleets: BTreeMap::new(),
+            daemon_work: BTreeSet::new(),
             events: BTreeMap::new(),
         };
         for object in admission::built_in() {
@@ -139,12 +153,16 @@ impl Cluster {
     /// Lets controllers and kubelets do what is due by `now`, each at its own time.
     pub fn on_time(&mut self, now: Time) {
         self.settle();
-        while let Some(task) = self.tasks.first()
-            && task.at <= now
+        while let Some(at) = self.tasks.first().map(|task| task.at)
+            && at <= now
         {
-            let task = self.tasks.pop_first().expect("there is a first one");
-            self.advance(task.at);
-            self.perform(&task);
+            self.advance(at);
+            // Controllers look once at all that happens at one time.
+            while self.tasks.first().is_some_and(|task| task.at == at)
+                && let Some(task) = self.tasks.pop_first()
+            {
+                self.perform(&task);
+            }
             self.settle();
         }
         self.advance(now);
@@ -153,7 +171,12 @@ impl Cluster {
     /// When [`on_time`](Self::on_time) has something to do; a time that has passed means now.
     #[must_use]
     pub fn next_wakeup(&self) -> Option<Time> {
-        if !(self.dirty.is_empty() && self.garbage.is_empty() && self.expired.is_empty()) {
+        let is_settled = self.dirty.is_empty()
+            && self.garbage.is_empty()
+            && self.expired.is_empty()
+            && self.strays.is_empty()
+            && self.daemon_work.is_empty();
+        if !is_settled {
             return Some(self.now);
         }
         self.tasks.first().map(|task| task.at)
@@ -239,6 +262,7 @@ impl Cluster {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.store.check_invariants();
+        self.check_fleets();
         for (key, members) in &self.budgets {
             assert!(self.store.get(key).is_some(), "{key} is gone, and its pods are counted");
             for pod in members {

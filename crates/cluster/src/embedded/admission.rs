@@ -134,13 +134,15 @@ impl Cluster {
     }
 
     fn admit_pod(&self, key: &Key, pod: &mut Pod, origin: Origin) -> Result<(), ApiError> {
-        let labels = pod.metadata.labels.clone().unwrap_or_default();
+        let labels = pod.metadata.labels.as_ref();
         let status = pod.status.get_or_insert_with(PodStatus::default);
         status.phase.get_or_insert_with(|| "Pending".to_owned());
         let Some(spec) = &mut pod.spec else { return Ok(()) };
         if origin == Origin::Request {
             // A printed pod has the keys merged already; twice would be wrong after a relabelling.
-            merge_label_keys(spec, &labels);
+            if let Some(labels) = labels {
+                merge_label_keys(spec, labels);
+            }
         }
         self.resolve_priority(key, spec, origin)
     }

@@ -15,7 +15,11 @@ use crate::{Key, Kind, Object};
 /// runs until it is deleted.
 pub const RUN_SECONDS: &str = "roadstead.dev/run-seconds";
 
-/// Something that a kubelet does at a time.
+/// The annotation that says with which code a pod ends after its [`RUN_SECONDS`]. With another
+/// than 0 it fails, whatever its restart policy: kubelets here do not restart containers.
+pub const EXIT_CODE: &str = "roadstead.dev/exit-code";
+
+/// Something that happens at a time: what a kubelet does, or a time that is over.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Task {
     pub(super) at: Time,
@@ -32,11 +36,20 @@ pub(super) enum Deed {
     Stop,
     /// Not a kubelet's, there is none: clears away a pod whose node is not there.
     ClearAway,
+    /// Deletes a job that has been over for long enough.
+    Expire,
 }
 
 impl Cluster {
     pub(super) fn perform(&mut self, task: &Task) {
-        let Some(Object::Pod(pod)) = self.store.get(&task.key) else { return };
+        let pod = match self.store.get(&task.key) {
+            Some(Object::Pod(pod)) => pod,
+            Some(Object::Job(job)) if job.metadata.uid.as_deref() == Some(&task.uid) => {
+                let job = Arc::clone(job);
+                return self.expire_job(&job);
+            }
+            _ => return,
+        };
         if pod.metadata.uid.as_deref() != Some(&task.uid) {
             return;
         }
@@ -87,11 +100,14 @@ impl Cluster {
     }
 
     fn finish(&mut self, mut pod: Arc<Pod>) {
+        let failed = exit_code(&pod) != 0;
+        let (phase, reason) =
+            if failed { ("Failed", "PodFailed") } else { ("Succeeded", "PodCompleted") };
         let status = Arc::make_mut(&mut pod).status.get_or_insert_default();
-        status.phase = Some("Succeeded".to_owned());
+        status.phase = Some(phase.to_owned());
         for kind in ["Ready", "ContainersReady"] {
             let mut done = condition(kind, "False");
-            done.reason = Some("PodCompleted".to_owned());
+            done.reason = Some(reason.to_owned());
             self.set_condition(status, done);
         }
         self.commit(pod.into());
@@ -117,4 +133,9 @@ impl Cluster {
 
 fn run_time(pod: &Pod) -> Option<std::time::Duration> {
     pod.metadata.annotations.as_ref()?.get(RUN_SECONDS).and_then(|text| run_seconds(text))
+}
+
+fn exit_code(pod: &Pod) -> i32 {
+    let annotations = pod.metadata.annotations.as_ref();
+    annotations.and_then(|a| a.get(EXIT_CODE)?.parse().ok()).unwrap_or(0)
 }

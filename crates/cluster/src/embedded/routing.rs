@@ -14,16 +14,18 @@ use crate::{Key, Kind, Object, Resource};
 impl Cluster {
     pub(super) fn route(&mut self, change: &Change) {
         let key = change.object.key();
-        if concerns_owner(change)
-            && let Some(owner) = controller_of(change.object.metadata())
-            && let Some(owner) = owner_key(owner, &key.namespace)
-        {
-            if owner.kind == Kind::DaemonSet && is_readiness_only(change) {
-                self.count_ready_daemons(&owner);
-            } else {
+        let owner = |object: &Object| owner_key(controller_of(object.metadata())?, &key.namespace);
+        let is = owner(&change.object);
+        let was = change.old.as_ref().and_then(owner);
+        let is_moved = was != is;
+        for owner in is.into_iter().chain(was.filter(|_| is_moved)) {
+            if owner.kind == Kind::DaemonSet {
+                self.on_daemon(change, &owner);
+            } else if is_moved || concerns_owner(change) {
                 self.dirty.insert(owner);
             }
         }
+        self.on_belonging(change, &key);
         match key.kind {
             Kind::Pod => self.route_pod(change, &key),
             Kind::Node => self.route_node(change),
@@ -49,6 +51,7 @@ impl Cluster {
     fn on_gone(&mut self, object: &Object, key: &Key) {
         self.garbage.extend(self.store.disown(object.uid()));
         self.troubles.remove(key);
+        self.fleets.remove(key);
         self.revisions.remove(object.uid());
         self.dirty.remove(key);
         let namespace = Kind::Namespace.key("", &key.namespace);
@@ -62,8 +65,8 @@ impl Cluster {
         let old = change.old.as_ref().and_then(Object::as_pod);
         self.count_for_budgets(change, pod, key);
         if change.kind == ChangeKind::Deleted {
-            if is_finished(pod) {
-                self.finished.retain(|(_, finished)| finished != key);
+            if let Some(place) = self.finished_at.remove(key) {
+                self.finished.remove(&place);
             }
             return self.tell_deployment(pod, key);
         }
@@ -75,10 +78,12 @@ impl Cluster {
             self.dirty.insert(key.clone());
         }
         if is_finished(pod) && !old.is_some_and(|old| is_finished(old)) {
-            self.finished.insert((change.version, key.clone()));
+            self.finished.insert(change.version, key.clone());
+            self.finished_at.insert(key.clone(), change.version);
             if self.finished.len() > self.config.finished_pods_kept
                 && let Some((_, oldest)) = self.finished.pop_first()
             {
+                self.finished_at.remove(&oldest);
                 self.expired.insert(oldest);
             }
         }
@@ -103,8 +108,7 @@ impl Cluster {
                 }
             }
         }
-        let sets: Vec<Key> = self.objects(Kind::DaemonSet).map(Object::key).collect();
-        self.dirty.extend(sets);
+        self.on_node_for_daemons(change);
     }
 
     fn route_claim(&mut self, change: &Change, key: &Key) {
@@ -194,17 +198,6 @@ fn concerns_owner(change: &Change) -> bool {
             state(old) != state(new)
         }
         _ => true,
-    }
-}
-
-/// Whether a pod has become ready or unready, and is otherwise there as before. A daemon set would
-/// walk all nodes to learn nothing.
-fn is_readiness_only(change: &Change) -> bool {
-    match (&change.old, &change.object) {
-        (Some(Object::Pod(old)), Object::Pod(new)) if change.kind == ChangeKind::Modified => {
-            is_alive(old) && is_alive(new)
-        }
-        _ => false,
     }
 }
 

@@ -132,6 +132,13 @@ impl Store {
         self.objects.range(first..).take_while(move |(key, _)| key.kind == kind).map(|(_, o)| o)
     }
 
+    /// The objects of a kind in a namespace.
+    pub(super) fn list_in(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
+        let inside = self.objects.range(kind.key(namespace, "")..);
+        let is_inside = move |key: &Key| key.kind == kind && key.namespace == namespace;
+        inside.take_while(move |(key, _)| is_inside(key)).map(|(_, object)| object)
+    }
+
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.objects.keys()
     }

@@ -138,6 +138,7 @@ pub(super) fn forbidden_changes(old: &Object, new: &Object) -> Vec<FieldError> {
         (Object::Job(old), Object::Job(new)) => {
             if let (Some(old), Some(new)) = (&old.spec, &new.spec) {
                 immutable(old.template != new.template, "spec.template");
+                immutable(old.completion_mode != new.completion_mode, "spec.completionMode");
                 immutable(old.completions != new.completions, "spec.completions");
             }
         }
