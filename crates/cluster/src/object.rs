@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet}
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service,
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
 };
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -148,6 +148,7 @@ kinds! {
     PodDisruptionBudget namespaced "poddisruptionbudgets",
     Deployment namespaced "deployments",
     ReplicaSet namespaced "replicasets",
+    ReplicationController namespaced "replicationcontrollers",
     StatefulSet namespaced "statefulsets",
     DaemonSet namespaced "daemonsets",
     Job namespaced "jobs",

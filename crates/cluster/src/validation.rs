@@ -28,6 +28,7 @@ pub(crate) fn validate(object: &Object) -> Vec<FieldError> {
         Object::PriorityClass(class) => priority_class(&mut found, class),
         Object::Deployment(deployment) => workload::deployment(&mut found, deployment),
         Object::ReplicaSet(set) => workload::replica_set(&mut found, set),
+        Object::ReplicationController(it) => workload::replication_controller(&mut found, it),
         Object::StatefulSet(set) => workload::stateful_set(&mut found, set),
         Object::DaemonSet(set) => workload::daemon_set(&mut found, set),
         Object::Job(job) => workload::job(&mut found, job),

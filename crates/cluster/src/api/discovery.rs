@@ -121,6 +121,7 @@ fn short_names(kind: Kind) -> &'static [&'static str] {
         Kind::PodDisruptionBudget => &["pdb"],
         Kind::Deployment => &["deploy"],
         Kind::ReplicaSet => &["rs"],
+        Kind::ReplicationController => &["rc"],
         Kind::StatefulSet => &["sts"],
         Kind::DaemonSet => &["ds"],
         Kind::Pod => &["po"],

@@ -122,7 +122,10 @@ impl Subresource {
                 ("resize", Self::Resize),
                 STATUS,
             ],
-            Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet => &[SCALE, STATUS],
+            Kind::Deployment
+            | Kind::ReplicaSet
+            | Kind::ReplicationController
+            | Kind::StatefulSet => &[SCALE, STATUS],
             Kind::Node
             | Kind::Namespace
             | Kind::DaemonSet

@@ -94,7 +94,11 @@ fn answer_scale(object: &Object) -> Result<Response<ApiBody>, Refusal> {
 /// How many there are and should be, of an object that is written out.
 fn scale_of(object: &Value) -> Value {
     let meta = &object["metadata"];
-    let labels = object.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
+    // A replication controller's selector is labels and nothing else.
+    let labels = object
+        .pointer("/spec/selector/matchLabels")
+        .or_else(|| object.pointer("/spec/selector"))
+        .and_then(Value::as_object);
     let pairs = labels
         .into_iter()
         .flatten()

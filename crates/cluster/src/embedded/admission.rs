@@ -91,6 +91,14 @@ impl Cluster {
                     default_pod_spec(spec);
                 }
             }
+            Object::ReplicationController(it) => {
+                if let Some(spec) = &mut Arc::make_mut(it).spec
+                    && spec.selector.as_ref().is_none_or(|selector| selector.is_empty())
+                {
+                    let meta = spec.template.as_ref().and_then(|t| t.metadata.as_ref());
+                    spec.selector = meta.and_then(|meta| meta.labels.clone());
+                }
+            }
             Object::PriorityClass(class) => {
                 let policy = &mut Arc::make_mut(class).preemption_policy;
                 policy.get_or_insert_with(|| "PreemptLowerPriority".to_owned());

@@ -60,6 +60,7 @@ impl Cluster {
             }
             Object::Deployment(deployment) => self.reconcile_deployment(key, deployment),
             Object::ReplicaSet(set) => self.reconcile_replica_set(key, set),
+            Object::ReplicationController(it) => self.reconcile_replication_controller(key, it),
             Object::StatefulSet(set) => self.reconcile_stateful_set(key, set),
             Object::DaemonSet(set) => {
                 self.reconcile_daemon_set(key, set);

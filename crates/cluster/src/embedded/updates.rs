@@ -19,6 +19,7 @@ pub(super) fn forget_history(object: &mut Object) {
         Object::Pod(pod) => Arc::make_mut(pod).status = None,
         Object::Deployment(it) => Arc::make_mut(it).status = None,
         Object::ReplicaSet(it) => Arc::make_mut(it).status = None,
+        Object::ReplicationController(it) => Arc::make_mut(it).status = None,
         Object::StatefulSet(it) => Arc::make_mut(it).status = None,
         Object::DaemonSet(it) => Arc::make_mut(it).status = None,
         Object::Job(it) => Arc::make_mut(it).status = None,
@@ -59,6 +60,7 @@ pub(super) fn carry_over(object: &mut Object, old: &Object) {
         Namespace,
         Deployment,
         ReplicaSet,
+        ReplicationController,
         StatefulSet,
         DaemonSet,
         Job,
@@ -93,7 +95,16 @@ pub(super) fn is_spec_changed(old: &Object, new: &Object) -> bool {
             }
         };
     }
-    differs!(Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, PodDisruptionBudget)
+    differs!(
+        Pod,
+        Deployment,
+        ReplicaSet,
+        ReplicationController,
+        StatefulSet,
+        DaemonSet,
+        Job,
+        PodDisruptionBudget
+    )
 }
 
 /// The changes that Kubernetes does not allow.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{PodTemplateSpec, ReplicationController};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -31,6 +31,16 @@ pub(super) fn replica_set(found: &mut Findings, set: &ReplicaSet) {
     match &spec.template {
         None => found.required("spec.template"),
         Some(made) => template(found, Some(&spec.selector), made, RUNS_ON),
+    }
+}
+
+pub(super) fn replication_controller(found: &mut Findings, it: &ReplicationController) {
+    let Some(spec) = &it.spec else { return found.required("spec") };
+    found.at_least("spec.replicas", spec.replicas.map(i64::from), 0);
+    let selector = LabelSelector { match_labels: spec.selector.clone(), match_expressions: None };
+    match &spec.template {
+        None => found.required("spec.template"),
+        Some(made) => template(found, Some(&selector), made, RUNS_ON),
     }
 }
 

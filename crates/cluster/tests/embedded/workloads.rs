@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::{Node, ReplicationController, Taint};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use roadstead_cluster::Kind;
 use roadstead_cluster::embedded::Config;
@@ -535,4 +535,23 @@ fn a_deployment_takes_back_what_it_left_behind() {
     c.load(&text);
     assert_eq!(c.names(), pods, "the same replica set, the same pods");
     assert_eq!(c.cluster.list::<ReplicaSet>().count(), 1);
+}
+
+#[test]
+fn a_replication_controller_is_a_replica_set_under_another_name() {
+    let mut c = TestCluster::new();
+    c.load(
+        "apiVersion: v1\nkind: ReplicationController\nmetadata: {name: web}\n\
+         spec: {replicas: 2, template: {metadata: {labels: {app: web}}, \
+         spec: {containers: [{name: main, image: app}]}}}\n",
+    );
+    assert_eq!(c.alive(), 2);
+    let first = c.names()[0].clone();
+    c.delete(Kind::Pod, &first);
+    assert_eq!(c.alive(), 2);
+    c.update::<ReplicationController>("web", |it| it.spec.as_mut().unwrap().replicas = Some(0));
+    assert!(c.names().is_empty());
+    let it = c.get::<ReplicationController>("web");
+    assert_eq!(it.spec.as_ref().unwrap().selector.as_ref().unwrap()["app"], "web");
+    assert_eq!(it.status.as_ref().unwrap().replicas, 0);
 }

@@ -1,6 +1,8 @@
 //! Which set manages what: sets adopt what they select and nobody manages, and let go of what they
 //! no longer select.
 
+use std::borrow::Cow;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::super::store::{Change, ChangeKind};
@@ -54,7 +56,7 @@ impl Cluster {
             let sets = kinds.flat_map(|kind| self.store.list_in(*kind, &key.namespace));
             let chosen = sets
                 .filter(|set| !set.is_being_deleted())
-                .find(|set| selector_of(set).is_some_and(|selector| selects(selector, labels)));
+                .find(|set| selector_of(set).is_some_and(|selector| selects(&selector, labels)));
             if let Some(set) = chosen.filter(|set| takes_name(set, key)) {
                 let reference = managed_by(set);
                 let mut adopted = object.clone();
@@ -65,7 +67,7 @@ impl Cluster {
         };
         let set = owner_key(owner, &key.namespace).and_then(|owner| self.store.get(&owner));
         let selector = set.filter(|set| set.uid() == owner.uid).and_then(selector_of);
-        if selector.is_some_and(|selector| !selects(selector, labels)) {
+        if selector.is_some_and(|selector| !selects(&selector, labels)) {
             let uid = owner.uid.clone();
             let mut released = object.clone();
             if let Some(owners) = &mut released.metadata_mut().owner_references {
@@ -79,7 +81,9 @@ impl Cluster {
 /// The kinds that adopt objects of a kind.
 fn adopters(kind: Kind) -> &'static [Kind] {
     match kind {
-        Kind::Pod => &[Kind::ReplicaSet, Kind::StatefulSet, Kind::DaemonSet],
+        Kind::Pod => {
+            &[Kind::ReplicaSet, Kind::ReplicationController, Kind::StatefulSet, Kind::DaemonSet]
+        }
         Kind::ReplicaSet => &[Kind::Deployment],
         _ => &[],
     }
@@ -90,14 +94,21 @@ fn adopted_by(kind: Kind) -> Kind {
 }
 
 /// What a set manages, by label.
-fn selector_of(set: &Object) -> Option<&LabelSelector> {
-    match set {
+fn selector_of(set: &Object) -> Option<Cow<'_, LabelSelector>> {
+    let selector = match set {
+        Object::ReplicationController(it) => {
+            let match_labels = it.spec.as_ref()?.selector.clone().filter(|s| !s.is_empty())?;
+            let selector =
+                LabelSelector { match_labels: Some(match_labels), match_expressions: None };
+            return Some(Cow::Owned(selector));
+        }
         Object::ReplicaSet(set) => set.spec.as_ref().map(|spec| &spec.selector),
         Object::StatefulSet(set) => set.spec.as_ref().map(|spec| &spec.selector),
         Object::DaemonSet(set) => set.spec.as_ref().map(|spec| &spec.selector),
         Object::Deployment(set) => set.spec.as_ref().map(|spec| &spec.selector),
         _ => None,
-    }
+    };
+    selector.map(Cow::Borrowed)
 }
 
 /// A stateful set knows its pods by their names, too.
