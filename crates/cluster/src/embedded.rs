@@ -15,6 +15,7 @@ mod loading;
 mod names;
 mod requests;
 mod routing;
+mod shelves;
 mod store;
 mod updates;
 
@@ -54,7 +55,9 @@ pub struct Cluster {
     now: Time,
     store: Store,
     names: Names,
-    tasks: BTreeSet<Task>,
+    /// What is to be done, by time and in the order in which it was planned.
+    tasks: BTreeMap<(Time, u64), Task>,
+    planned: u64,
     /// Objects whose controller has to look at them.
     dirty: BTreeSet<Key>,
     /// Objects whose owner is gone.
@@ -128,7 +131,8 @@ impl Cluster {
             names: Names::new(config.seed),
             config,
             now: Time::ZERO,
-            tasks: BTreeSet::new(),
+            tasks: BTreeMap::new(),
+            planned: 0,
             dirty: BTreeSet::new(),
             garbage: BTreeSet::new(),
             expired: BTreeSet::new(),
@@ -153,13 +157,11 @@ impl Cluster {
     /// Lets controllers and kubelets do what is due by `now`, each at its own time.
     pub fn on_time(&mut self, now: Time) {
         self.settle();
-        while let Some(at) = self.tasks.first().map(|task| task.at)
-            && at <= now
-        {
+        while let Some(at) = self.next_task().filter(|at| *at <= now) {
             self.advance(at);
             // Controllers look once at all that happens at one time.
-            while self.tasks.first().is_some_and(|task| task.at == at)
-                && let Some(task) = self.tasks.pop_first()
+            while self.next_task() == Some(at)
+                && let Some((_, task)) = self.tasks.pop_first()
             {
                 self.perform(&task);
             }
@@ -179,7 +181,11 @@ impl Cluster {
         if !is_settled {
             return Some(self.now);
         }
-        self.tasks.first().map(|task| task.at)
+        self.next_task()
+    }
+
+    fn next_task(&self) -> Option<Time> {
+        self.tasks.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// The object of a key.
@@ -263,6 +269,7 @@ impl Cluster {
     pub fn check_invariants(&self) {
         self.store.check_invariants();
         self.check_fleets();
+        self.check_orphans();
         for (key, members) in &self.budgets {
             assert!(self.store.get(key).is_some(), "{key} is gone, and its pods are counted");
             for pod in members {
@@ -276,21 +283,22 @@ impl Cluster {
 
     /// Writes an object and tells everyone whom it concerns. One that changes nothing is no write.
     fn commit(&mut self, mut object: Object) -> Object {
-        if let Some(old) = self.store.get(&object.key()) {
+        let key = object.key();
+        if let Some(old) = self.store.get(&key) {
             object.metadata_mut().resource_version.clone_from(&old.metadata().resource_version);
             if *old == object {
                 return old.clone();
             }
         }
-        let change = self.store.put(object);
-        self.route(&change);
+        let change = self.store.put(&key, object);
+        self.route(&change, &key);
         change.object
     }
 
     /// Takes an object away and tells everyone whom it concerns.
     fn erase(&mut self, key: &Key) {
         if let Some(change) = self.store.remove(key) {
-            self.route(&change);
+            self.route(&change, key);
         }
     }
 

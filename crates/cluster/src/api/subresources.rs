@@ -32,7 +32,7 @@ pub(super) fn bind(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     if !uid.is_empty() {
         binding = binding.only(uid);
     }
-    write(cluster, call, |cluster, now| {
+    write(cluster, call.query.dry_run, |cluster, now| {
         cluster.bind(now, &binding).map_err(|error| match error {
             // Upstream tells a pod that is another one from one that cannot be bound.
             ApiError::Conflict { key, reason } if !reason.starts_with("Precondition") => {
@@ -48,8 +48,9 @@ pub(super) fn evict(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let body = read_json(call)?;
     let key = named_key(&call.target, &body)?;
     let none = Value::Null;
-    let options = verbs::options_of(body.get("deleteOptions").unwrap_or(&none), &call.query)?;
-    write(cluster, call, |cluster, now| {
+    let (options, is_dry) =
+        verbs::options_of(body.get("deleteOptions").unwrap_or(&none), &call.query)?;
+    write(cluster, is_dry, |cluster, now| {
         Ok(cluster.evict(now, &key.namespace, &key.name, &options)?)
     })?;
     Ok(status::success(201, None))
@@ -70,7 +71,7 @@ pub(super) fn set_scale(cluster: &SharedCluster, call: &Call<'_>, is_patch: bool
         name: call.target.name.clone(),
         subresource: None,
     };
-    let object = write(cluster, call, |cluster, now| {
+    let object = write(cluster, call.query.dry_run, |cluster, now| {
         verbs::replace(cluster, now, &whole, |old| {
             let scale = match &patch {
                 Some(patch) => patch.apply(&scale_of(old))?,

@@ -29,14 +29,14 @@ pub(super) fn get(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
 
 pub(super) fn create(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let object = read_object(&call.target, &read_json(call)?)?;
-    let made = write(cluster, call, |cluster, now| Ok(cluster.create(now, object)?))?;
+    let made = write(cluster, call.query.dry_run, |cluster, now| Ok(cluster.create(now, object)?))?;
     Ok(body::json(201, &json_of(&made)?))
 }
 
 pub(super) fn update(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let given = read_json(call)?;
     let key = call.target.key();
-    let (code, object) = write(cluster, call, |cluster, now| {
+    let (code, object) = write(cluster, call.query.dry_run, |cluster, now| {
         let is_new = cluster.object(&key).is_none();
         if is_new && can_be_made_by_update(key.kind) && call.target.subresource.is_none() {
             return Ok((201, cluster.create(now, read_named(&call.target, &given)?)?));
@@ -48,16 +48,16 @@ pub(super) fn update(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
 
 pub(super) fn patch(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let patch = Patch::read(call)?;
-    let object = write(cluster, call, |cluster, now| {
+    let object = write(cluster, call.query.dry_run, |cluster, now| {
         replace(cluster, now, &call.target, |old| patch.apply(old))
     })?;
     Ok(body::json(200, &json_of(&object)?))
 }
 
 pub(super) fn delete(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
-    let options = delete_options(call)?;
+    let (options, is_dry) = delete_options(call)?;
     let key = call.target.key();
-    let (before, after) = write(cluster, call, |cluster, now| {
+    let (before, after) = write(cluster, is_dry, |cluster, now| {
         let before = cluster.object(&key).cloned();
         cluster.delete(now, &key, &options)?;
         Ok((before, cluster.object(&key).cloned()))
@@ -80,9 +80,9 @@ pub(super) fn delete(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn delete_collection(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
-    let options = delete_options(call)?;
+    let (options, is_dry) = delete_options(call)?;
     let selection = Selection::of(call)?;
-    let (version, deleted) = write(cluster, call, |cluster, now| {
+    let (version, deleted) = write(cluster, is_dry, |cluster, now| {
         let found = cluster.objects(selection.kind).filter(|object| selection.has(object));
         let found: Vec<Object> = found.cloned().collect();
         for object in &found {
@@ -110,12 +110,14 @@ pub(super) fn delete_collection(cluster: &SharedCluster, call: &Call<'_>) -> Ans
 /// Changes the cluster, or for a dry run a copy of it.
 pub(super) fn write<R>(
     cluster: &SharedCluster,
-    call: &Call<'_>,
+    is_dry: bool,
     act: impl FnOnce(&mut Cluster, Time) -> Result<R, Refusal>,
 ) -> Result<R, Refusal> {
-    cluster.with(|cluster, now| {
-        if call.query.dry_run { act(&mut cluster.clone(), now) } else { act(cluster, now) }
-    })
+    cluster.with(
+        |cluster, now| {
+            if is_dry { act(&mut cluster.clone(), now) } else { act(cluster, now) }
+        },
+    )
 }
 
 /// Puts a new object, or a part of it, in the place of one that is there.
@@ -237,13 +239,14 @@ pub(super) fn json_of(object: &Object) -> Result<Value, Refusal> {
     object.to_json().map_err(|error| Refusal::internal(&error.to_string()))
 }
 
-/// What the body and the query say about a deletion.
-fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, Refusal> {
+/// What the body and the query say about a deletion, and whether it is only tried.
+fn delete_options(call: &Call<'_>) -> Result<(DeleteOptions, bool), Refusal> {
     let body = if call.body.is_empty() { Value::Null } else { read_json(call)? };
     options_of(&body, &call.query)
 }
 
-pub(super) fn options_of(body: &Value, query: &Query) -> Result<DeleteOptions, Refusal> {
+/// Those options, from a body that is read.
+pub(super) fn options_of(body: &Value, query: &Query) -> Result<(DeleteOptions, bool), Refusal> {
     let grace = match body.get("gracePeriodSeconds").filter(|value| !value.is_null()) {
         Some(value) => Some(value.as_u64().ok_or_else(|| {
             Refusal::bad_request(format!("gracePeriodSeconds: invalid value `{value}`"))
@@ -270,12 +273,15 @@ pub(super) fn options_of(body: &Value, query: &Query) -> Result<DeleteOptions, R
             return Err(Refusal::bad_request(message));
         }
     };
-    Ok(DeleteOptions {
+    let dry_run = body.get("dryRun").and_then(Value::as_array);
+    let is_dry = query.dry_run || dry_run.is_some_and(|parts| parts.iter().any(|p| p == "All"));
+    let options = DeleteOptions {
         uid: precondition("uid").map(str::to_owned),
         resource_version: version,
         grace_period: grace.map(Duration::from_secs),
         propagation,
-    })
+    };
+    Ok((options, is_dry))
 }
 
 /// Kinds that an update makes where there is none, as upstream's strategies say.

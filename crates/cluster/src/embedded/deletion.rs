@@ -140,7 +140,7 @@ impl Cluster {
         let is_pod = object.as_pod().is_some();
         self.commit(object);
         if is_pod {
-            self.tasks.insert(Task { at, key, uid, deed: Deed::Stop });
+            self.plan(at, Task { key, uid, deed: Deed::Stop });
         }
     }
 
@@ -175,16 +175,13 @@ impl Cluster {
         if !self.store.get(key).is_some_and(Object::is_being_deleted) {
             return;
         }
-        let inside = self.store.keys().filter(|inner| inner.namespace == key.name);
-        let inside: Vec<Key> = inside.cloned().collect();
-        for inner in &inside {
-            if let Some(object) = self.store.get(inner)
-                && !object.is_being_deleted()
-            {
-                self.remove(object.clone(), None);
+        let inside: Vec<Object> = self.store.inside(&key.name).cloned().collect();
+        for object in inside {
+            if !object.is_being_deleted() {
+                self.remove(object, None);
             }
         }
-        if !self.store.keys().any(|inner| inner.namespace == key.name) {
+        if self.store.inside(&key.name).next().is_none() {
             self.erase(key);
         }
     }

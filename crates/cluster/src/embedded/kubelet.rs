@@ -20,16 +20,15 @@ pub const RUN_SECONDS: &str = "roadstead.dev/run-seconds";
 pub const EXIT_CODE: &str = "roadstead.dev/exit-code";
 
 /// Something that happens at a time: what a kubelet does, or a time that is over.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub(super) struct Task {
-    pub(super) at: Time,
     pub(super) key: Key,
     /// Of the pod that is meant: a later one of that name is not concerned.
     pub(super) uid: String,
     pub(super) deed: Deed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Deed {
     Start,
     Finish,
@@ -41,6 +40,12 @@ pub(super) enum Deed {
 }
 
 impl Cluster {
+    /// Plans a task. Those of one time come in the order in which they were planned.
+    pub(super) fn plan(&mut self, at: Time, task: Task) {
+        self.planned += 1;
+        self.tasks.insert((at, self.planned), task);
+    }
+
     pub(super) fn perform(&mut self, task: &Task) {
         let pod = match self.store.get(&task.key) {
             Some(Object::Pod(pod)) => pod,
@@ -81,7 +86,7 @@ impl Cluster {
             true => (Deed::Start, self.config.start_delay),
         };
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        self.tasks.insert(Task { at: self.now + delay, key, uid, deed });
+        self.plan(self.now + delay, Task { key, uid, deed });
     }
 
     fn start(&mut self, mut pod: Arc<Pod>) {
@@ -95,7 +100,7 @@ impl Cluster {
         let object = self.commit(Arc::clone(&pod).into());
         if let Some(time) = run_time(&pod) {
             let (key, uid) = (object.key(), object.uid().to_owned());
-            self.tasks.insert(Task { at: self.now + time, key, uid, deed: Deed::Finish });
+            self.plan(self.now + time, Task { key, uid, deed: Deed::Finish });
         }
     }
 

@@ -12,8 +12,7 @@ use crate::selector::selects;
 use crate::{Key, Kind, Object, Resource};
 
 impl Cluster {
-    pub(super) fn route(&mut self, change: &Change) {
-        let key = change.object.key();
+    pub(super) fn route(&mut self, change: &Change, key: &Key) {
         let owner = |object: &Object| owner_key(controller_of(object.metadata())?, &key.namespace);
         let is = owner(&change.object);
         let was = change.old.as_ref().and_then(owner);
@@ -25,16 +24,16 @@ impl Cluster {
                 self.dirty.insert(owner);
             }
         }
-        self.on_belonging(change, &key);
+        self.on_belonging(change, key);
         match key.kind {
-            Kind::Pod => self.route_pod(change, &key),
+            Kind::Pod => self.route_pod(change, key),
             Kind::Node => self.route_node(change),
-            Kind::PersistentVolumeClaim => self.route_claim(change, &key),
+            Kind::PersistentVolumeClaim => self.route_claim(change, key),
             Kind::PersistentVolume => self.route_volume(change),
             Kind::StorageClass => self.dirty.extend(self.unbound.iter().cloned()),
             Kind::PriorityClass => self.dirty.extend(self.troubles.keys().cloned()),
-            Kind::PodDisruptionBudget => self.route_budget(change, &key),
-            Kind::Event => self.route_event(change, &key),
+            Kind::PodDisruptionBudget => self.route_budget(change, key),
+            Kind::Event => self.route_event(change, key),
             Kind::Namespace => {
                 self.dirty.insert(key.clone());
             }
@@ -44,7 +43,7 @@ impl Cluster {
             _ => {}
         }
         if change.kind == ChangeKind::Deleted {
-            self.on_gone(&change.object, &key);
+            self.on_gone(&change.object, key);
         }
     }
 

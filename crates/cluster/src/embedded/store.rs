@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque, vec_deque};
 
 use k8s_openapi::api::core::v1::Pod;
 
+use super::shelves::Shelves;
 use super::{is_finished, node_of, phase_of};
 use crate::object::{controller_of, owner_key};
 use crate::{ApiError, Key, Kind, Object};
@@ -55,7 +56,7 @@ impl Watch {
 
 #[derive(Clone, Debug)]
 pub(super) struct Store {
-    objects: BTreeMap<Key, Object>,
+    objects: Shelves,
     version: u64,
     /// The last changes, one a version.
     log: VecDeque<Change>,
@@ -90,7 +91,7 @@ pub(super) struct Tally {
 impl Store {
     pub(super) fn new(log_bound: usize) -> Self {
         Self {
-            objects: BTreeMap::new(),
+            objects: Shelves::default(),
             version: 0,
             log: VecDeque::new(),
             log_bound,
@@ -99,19 +100,19 @@ impl Store {
         }
     }
 
-    pub(super) fn put(&mut self, mut object: Object) -> Change {
+    pub(super) fn put(&mut self, key: &Key, mut object: Object) -> Change {
         self.version += 1;
         object.metadata_mut().resource_version = Some(self.version.to_string());
-        let old = self.objects.insert(object.key(), object.clone());
+        let old = self.objects.insert(key, object.clone());
         let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
-        self.index(old.as_ref(), Some(&object));
+        self.index(key, old.as_ref(), Some(&object));
         self.log(Change { version: self.version, kind, object, old })
     }
 
     pub(super) fn remove(&mut self, key: &Key) -> Option<Change> {
         let old = self.objects.remove(key)?;
         self.version += 1;
-        self.index(Some(&old), None);
+        self.index(key, Some(&old), None);
         let mut object = old.clone();
         object.metadata_mut().resource_version = Some(self.version.to_string());
         let kind = ChangeKind::Deleted;
@@ -127,20 +128,18 @@ impl Store {
         self.objects.get(key)
     }
 
-    pub(super) fn list(&self, kind: Kind) -> impl Iterator<Item = &Object> {
-        let first = Key { kind, namespace: String::new(), name: String::new() };
-        self.objects.range(first..).take_while(move |(key, _)| key.kind == kind).map(|(_, o)| o)
+    pub(super) fn list(&self, kind: Kind) -> impl Iterator<Item = &Object> + use<'_> {
+        self.objects.list(kind)
     }
 
     /// The objects of a kind in a namespace.
     pub(super) fn list_in(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
-        let inside = self.objects.range(kind.key(namespace, "")..);
-        let is_inside = move |key: &Key| key.kind == kind && key.namespace == namespace;
-        inside.take_while(move |(key, _)| is_inside(key)).map(|(_, object)| object)
+        self.objects.list_in(kind, namespace)
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.objects.keys()
+    /// Whatever is in a namespace.
+    pub(super) fn inside(&self, namespace: &str) -> impl Iterator<Item = &Object> {
+        self.objects.inside(namespace)
     }
 
     pub(super) fn version(&self) -> u64 {
@@ -185,22 +184,20 @@ impl Store {
             }
         }
         let mut past = undone.clone().into_iter().peekable();
-        let kind = from.kind;
-        let mut present = self
-            .objects
-            .range(from.clone()..)
-            .take_while(move |(key, _)| key.kind == kind)
-            .filter(move |(key, _)| !undone.contains_key(*key))
-            .peekable();
+        let mut present = self.objects.from(from);
+        let mut present = std::iter::from_fn(move || {
+            present.find(|object| undone.is_empty() || !undone.contains_key(&object.key()))
+        })
+        .peekable();
         let both = std::iter::from_fn(move || {
             let past_first = match (past.peek(), present.peek()) {
-                (Some((past, _)), Some((present, _))) => past < *present,
+                (Some((past, _)), Some(present)) => *past < present.key(),
                 (past, _) => past.is_some(),
             };
             if past_first {
                 past.next().map(|(_, object)| object)
             } else {
-                present.next().map(|(_, object)| Some(object))
+                present.next().map(Some)
             }
         });
         Ok(both.flatten())
@@ -223,13 +220,14 @@ impl Store {
 
     pub(super) fn check_invariants(&self) {
         let mut again = Self::new(self.log_bound);
-        for (key, object) in &self.objects {
-            assert_eq!(*key, object.key(), "an object is kept under its key");
+        for object in self.objects.all() {
+            let key = object.key();
+            assert_eq!(self.get(&key), Some(object), "an object is kept under its key");
             assert!((1..=self.version).contains(&object.version()), "{key} is from the future");
-            again.index(None, Some(object));
+            again.index(&key, None, Some(object));
         }
         assert_eq!(self.on_node, again.on_node, "the pods on each node");
-        let owners: BTreeSet<&str> = self.objects.values().map(Object::uid).collect();
+        let owners: BTreeSet<&str> = self.objects.all().map(Object::uid).collect();
         // The brood of an owner that is gone was disowned, and is on its way out.
         for (uid, brood) in again.broods.iter().filter(|(uid, _)| owners.contains(&***uid)) {
             let kept = &self.broods[uid];
@@ -260,22 +258,22 @@ impl Store {
         change
     }
 
-    fn index(&mut self, old: Option<&Object>, new: Option<&Object>) {
+    fn index(&mut self, key: &Key, old: Option<&Object>, new: Option<&Object>) {
         let owner = |object: &Object| Some(controller_of(object.metadata())?.uid.clone());
         if let Some(old) = old {
             // A brood that was disowned has forgotten its members.
             if let Some(brood) = owner(old).and_then(|uid| self.broods.get_mut(&uid))
-                && brood.members.remove(&old.key())
+                && brood.members.remove(key)
             {
                 brood.tally.remove(old);
             }
             if new.is_none() {
                 self.drop_orphaned_brood(old);
             }
-            if let Some(node) = old.as_pod().and_then(|pod| node_of(pod))
+            if let Some(node) = place(old).filter(|old| Some(*old) != new.and_then(place))
                 && let Some(pods) = self.on_node.get_mut(node)
             {
-                pods.remove(&old.key());
+                pods.remove(key);
                 if pods.is_empty() {
                     self.on_node.remove(node);
                 }
@@ -284,11 +282,11 @@ impl Store {
         if let Some(new) = new {
             if let Some(uid) = owner(new) {
                 let brood = self.broods.entry(uid).or_default();
-                brood.members.insert(new.key());
+                brood.members.insert(key.clone());
                 brood.tally.add(new, old);
             }
-            if let Some(node) = new.as_pod().and_then(|pod| node_of(pod)) {
-                self.on_node.entry(node.to_owned()).or_default().insert(new.key());
+            if let Some(node) = place(new).filter(|new| Some(*new) != old.and_then(place)) {
+                self.on_node.entry(node.to_owned()).or_default().insert(key.clone());
             }
         }
     }
@@ -312,6 +310,10 @@ impl Tally {
         self.alive -= usize::from(is_alive(pod));
         self.ready -= usize::from(is_alive(pod) && is_ready(pod));
     }
+}
+
+fn place(object: &Object) -> Option<&str> {
+    object.as_pod().and_then(|pod| node_of(pod))
 }
 
 /// Whether a workload counts the pod.

@@ -100,6 +100,12 @@ async fn a_dry_run_changes_nothing() {
     assert!(made.metadata.uid.is_some());
     assert_eq!(s.version(), before);
     assert!(s.pods().get_opt("web").await.unwrap().is_none());
+
+    s.make_pods(["web"]).await;
+    let before = s.version();
+    // A deletion says it in its body.
+    s.pods().delete("web", &DeleteParams::default().dry_run()).await.unwrap();
+    assert_eq!(s.version(), before);
 }
 
 #[tokio::test]

@@ -29,9 +29,11 @@ impl Cluster {
         }
         let is_gone = change.kind == ChangeKind::Deleted;
         let is_orphan = !is_gone && controller_of(object.metadata()).is_none();
-        if is_orphan {
+        let was_orphan =
+            change.old.as_ref().is_some_and(|old| controller_of(old.metadata()).is_none());
+        if is_orphan && !was_orphan {
             self.orphans.insert(key.clone());
-        } else {
+        } else if was_orphan && !is_orphan {
             self.orphans.remove(key);
         }
         let old = change.old.as_ref();
@@ -39,7 +41,9 @@ impl Cluster {
             old.is_some_and(|old| old.metadata().labels != object.metadata().labels);
         // One that was let go of is not taken back until its labels or the sets change.
         let is_new_orphan = is_orphan && old.is_none();
-        if !is_gone && (is_relabelled || is_new_orphan) {
+        let adopters = adopters(key.kind).iter();
+        let mut sets = adopters.flat_map(|kind| self.store.list_in(*kind, &key.namespace));
+        if !is_gone && (is_relabelled || is_new_orphan) && sets.next().is_some() {
             self.strays.insert(key.clone());
         }
     }
@@ -75,6 +79,14 @@ impl Cluster {
             }
             self.commit(released);
         }
+    }
+
+    /// Panics if the orphans are not those that nobody manages. For tests.
+    pub(in super::super) fn check_orphans(&self) {
+        let adoptable = Kind::ALL.iter().filter(|kind| !adopters(**kind).is_empty());
+        let objects = adoptable.flat_map(|kind| self.store.list(*kind));
+        let orphans = objects.filter(|object| controller_of(object.metadata()).is_none());
+        assert_eq!(self.orphans, orphans.map(Object::key).collect(), "what nobody manages");
     }
 }
 

@@ -85,7 +85,7 @@ impl Cluster {
     fn plan_expiry(&mut self, key: &Key, job: &Job) {
         if let (Some(at), Some(uid)) = (expiry(job), job.metadata.uid.clone()) {
             let at = at.max(self.now);
-            self.tasks.insert(Task { at, key: key.clone(), uid, deed: Deed::Expire });
+            self.plan(at, Task { key: key.clone(), uid, deed: Deed::Expire });
         }
     }
 
