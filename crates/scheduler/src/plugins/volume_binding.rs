@@ -1,11 +1,13 @@
 //! Finds volumes for a pod's claims on each node, or sees that they can be made there.
 
+mod binding;
 mod needs;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use roadstead_model::{
     ClaimPhase, CsiDriver, PersistentVolume, PersistentVolumeClaim, Pod, Text, Volume,
@@ -30,7 +32,10 @@ use needs::Needs;
 /// Claims that are bound tie the pod to where their volumes can be reached. Claims of classes that
 /// wait for their first consumer are matched with free volumes or left to their provisioner. All
 /// others must be bound before the pod can be placed.
-pub struct VolumeBinding;
+pub struct VolumeBinding {
+    /// How long a pod waits for its volumes once they were asked for.
+    bind_timeout: Duration,
+}
 
 /// What a node has for a pod's claims that are not bound yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +53,10 @@ impl VolumeBinding {
     ///
     /// A negative time-out, a shape, or an argument that is not known.
     pub fn extensions(arguments: &Value) -> Result<Extensions, ArgumentError> {
-        Arguments::read(arguments)?;
-        Ok(Joining::new(Self).pre_filter().filter().pre_score().score().done())
+        let seconds = Arguments::read(arguments)?.bind_timeout_seconds;
+        let bind_timeout = Duration::from_secs(seconds.unsigned_abs());
+        let plugin = Joining::new(Self { bind_timeout }).pre_filter().filter().pre_score().score();
+        Ok(plugin.reserve().pre_bind().done())
     }
 
     /// What Filter found on the node in this cycle; `None` where nothing is left to be bound.
