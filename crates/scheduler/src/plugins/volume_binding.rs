@@ -117,12 +117,17 @@ impl Plugin for VolumeBinding {
     }
 }
 
-/// Whether a driver of the pod has stopped publishing how much it can store. As upstream's
-/// isSchedulableAfterCSIDriverChange it looks at the drivers of inline volumes only, though it is
-/// for claims that capacity is asked about.
+/// Whether a driver has stopped publishing how much it can store, which may have kept the pod
+/// away.
+// D11: it is for claims that capacity is asked about; upstream's isSchedulableAfterCSIDriverChange
+// looks at the drivers of inline volumes only.
 fn no_longer_counts(pod: &Pod, old: &CsiDriver, new: &CsiDriver) -> bool {
-    let is_own = |volume: &Volume| matches!(volume, Volume::Csi { driver } if *driver == new.name);
-    old.storage_capacity && !new.storage_capacity && pod.spec().volumes.iter().any(is_own)
+    let is_concerned = |volume: &Volume| match volume {
+        Volume::Csi { driver } => *driver == new.name,
+        Volume::Claim(_) | Volume::Ephemeral { .. } => true,
+        _ => false,
+    };
+    old.storage_capacity && !new.storage_capacity && pod.spec().volumes.iter().any(is_concerned)
 }
 
 impl PreFilter for VolumeBinding {

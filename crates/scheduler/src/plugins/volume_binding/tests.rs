@@ -393,7 +393,7 @@ fn when_to_try_again() {
         ),
         ("no count still", &drivers, driver("inline", None), driver("inline", Some(false)), "Skip"),
         ("a count now", &drivers, driver("inline", None), driver("inline", Some(true)), "Skip"),
-        ("another's count", &drivers, driver("csi", Some(true)), driver("csi", None), "Skip"),
+        ("D11: a claim's", &drivers, driver("csi", Some(true)), driver("csi", None), "Queue"),
         ("room", &places, NONE, left(None), "Queue"),
         ("more room", &places, left(Some("10Gi")), left(Some("20Gi")), "Queue"),
         ("less room", &places, left(Some("20Gi")), left(Some("10Gi")), "Skip"),
