@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use roadstead_queue::Time;
-use roadstead_scheduler::config;
+use roadstead_scheduler::{Registry, config};
 use roadstead_sim::{Config, End, Outcome, Setup, Simulation};
 
 use crate::error::Error;
@@ -70,7 +70,8 @@ Examples:
 impl Sim {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<u8, Error> {
         let setup = match &self.config {
-            Some(file) => Setup::configured(&super::config::read(file)?).map_err(Error::Setup)?,
+            Some(file) => Setup::new(&super::config::read(file)?, &Registry::default())
+                .map_err(Error::Setup)?,
             None => Setup::default(),
         };
         let mut input = input::read(&self.files, self.seed)?;
