@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use roadstead_cluster::embedded::{self, Cluster};
 use roadstead_cluster::manifests;
@@ -18,6 +19,7 @@ pub(crate) struct Input {
 
 /// Reads files, folders and standard input.
 pub(crate) fn read(paths: &[PathBuf], seed: u64) -> Result<Input, Error> {
+    let start = Instant::now();
     let found = manifests::read(paths, &mut io::stdin());
     let mut cluster = Cluster::new(embedded::Config { seed, ..embedded::Config::default() });
     let report = cluster.load(Time::ZERO, found);
@@ -34,6 +36,7 @@ pub(crate) fn read(paths: &[PathBuf], seed: u64) -> Result<Input, Error> {
         let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
         return Err(Error::NoObjects(names.join(", ")));
     }
-    tracing::info!(objects = report.loaded, "loaded");
+    let took_ms = start.elapsed().as_millis();
+    tracing::info!(objects = report.loaded, took_ms, "loaded");
     Ok(Input { cluster, timeline: Box::new(Uneventful) })
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use roadstead_queue::Time;
@@ -78,13 +78,16 @@ impl Sim {
         let until = self.until.map(|until| Time::ZERO + until);
         let config = Config { seed: self.seed, until, ..Config::default() };
         let mut simulation = Simulation::new(input.cluster, setup, config);
+        let start = Instant::now();
         let mut line = ProgressLine::new(until);
         let ended = simulation.run(&mut *input.timeline, &mut |progress| line.update(progress));
         drop(line);
         let ended = ended.map_err(Error::Run)?;
+        let took_ms = start.elapsed().as_millis();
 
         let outcome = simulation.outcome();
-        log(&outcome, ended);
+        log(&outcome);
+        tracing::info!(took_ms, quiet = ended == End::Quiet, "ended");
         match self.output {
             Output::Human => {
                 print::summary(&outcome, ended, out)?;
@@ -103,7 +106,7 @@ impl Sim {
     }
 }
 
-fn log(outcome: &Outcome, ended: End) {
+fn log(outcome: &Outcome) {
     for trouble in &outcome.troubles {
         tracing::warn!(trouble, "something went wrong in the cluster");
     }
@@ -122,8 +125,7 @@ fn log(outcome: &Outcome, ended: End) {
         cycles = outcome.cycles,
         placed = outcome.counts.placed,
         waiting = outcome.counts.waiting.total(),
-        quiet = ended == End::Quiet,
-        "ended"
+        "outcome"
     );
 }
 
