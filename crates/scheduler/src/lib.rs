@@ -15,6 +15,7 @@ pub mod framework;
 mod listers;
 mod nodes;
 pub mod plugins;
+mod registry;
 mod scheduler;
 #[cfg(test)]
 mod testing;
@@ -24,4 +25,5 @@ pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
 pub use listers::Listers;
 pub use nodes::{NodeInfo, Nodes};
-pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler};
+pub use registry::{BuildError, Registry};
+pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler, Sort};

@@ -6,12 +6,13 @@ mod nodes;
 mod objects;
 mod pods;
 mod rules;
+mod sort;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Config, Finished, Observer, PluginId, PrioritySort, Queue, Rejection, Time};
+use roadstead_queue::{Config, Finished, Observer, PluginId, Queue, Rejection, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
@@ -20,6 +21,7 @@ use crate::framework::{Framework, Nominations};
 
 pub use objects::Change;
 pub use rules::{PodKey, QueuedPod, Rules};
+pub use sort::Sort;
 
 /// A Kubernetes scheduler as a state machine.
 ///
@@ -29,7 +31,7 @@ pub use rules::{PodKey, QueuedPod, Rules};
 /// a scheduling cycle, [`commands`](Self::commands) tells what is to be done. It reads no clock
 /// and does no I/O: the same calls give the same commands.
 pub struct Scheduler<V = ()> {
-    queue: Queue<Rules, PrioritySort, V>,
+    queue: Queue<Rules, Sort, V>,
     cache: Cache,
     commands: VecDeque<Command>,
     /// Pods whose binding was asked for, by uid.
@@ -63,9 +65,10 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         seed: u64,
     ) -> Self {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
+        let sort = Sort::of(&profiles);
         let (rules, plugins) = Rules::new(profiles);
         Self {
-            queue: Queue::with(config, plugins, rules, PrioritySort, observer),
+            queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
             commands: VecDeque::new(),
             binding: BTreeMap::new(),
@@ -119,7 +122,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     /// The queue, to be looked at.
     #[must_use]
-    pub fn queue(&self) -> &Queue<Rules, PrioritySort, V> {
+    pub fn queue(&self) -> &Queue<Rules, Sort, V> {
         &self.queue
     }
 
@@ -173,7 +176,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 }
 
 /// Who is nominated where, as the queue knows it.
-struct Nominated<'a, V>(&'a Queue<Rules, PrioritySort, V>);
+struct Nominated<'a, V>(&'a Queue<Rules, Sort, V>);
 
 impl<V> Nominations for Nominated<'_, V> {
     fn to(&self, node: &Text) -> Vec<Arc<Pod>> {

@@ -104,18 +104,16 @@ impl Rules {
         let mut plugins = HashMap::new();
         for (number, (_, framework)) in profiles.iter().enumerate() {
             let profile = Profile(number as u16);
-            for extensions in framework.extensions() {
-                let mut plugin = roadstead_queue::Plugin::new(extensions.plugin.name());
-                for event in Framework::registrations(&*extensions.plugin) {
+            for (own, is_gate) in framework.gates_first() {
+                let mut plugin = roadstead_queue::Plugin::new(own.name());
+                for event in Framework::registrations(&**own) {
                     plugin = plugin.on(event.resource, event.action, event.ask);
                 }
-                if extensions.pre_enqueue.is_some() {
+                if is_gate {
                     plugin = plugin.gate();
                 }
-                let asked = Asked {
-                    plugin: extensions.plugin.clone(),
-                    pre_enqueue: extensions.pre_enqueue.clone(),
-                };
+                let pre_enqueue = framework.gate(own.name()).cloned();
+                let asked = Asked { plugin: own.clone(), pre_enqueue };
                 plugins.insert((profile, registered.add_to(profile, plugin)), asked);
             }
         }
