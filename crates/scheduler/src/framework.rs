@@ -18,6 +18,7 @@ use crate::events::{self, ClusterEvent};
 use crate::listers::Listers;
 use crate::nodes::Nodes;
 
+pub(crate) use binding::Wishes;
 pub use binding::{
     Bind, BindAnswer, Handle, Permission, Permit, PostBind, PreBind, PreFlight, Progress, Reserve,
     Verdict, Waiting, Write,
@@ -73,11 +74,11 @@ pub struct Framework {
     post_filter: Vec<Arc<dyn PostFilter>>,
     pre_score: Vec<Arc<dyn PreScore>>,
     score: Vec<Weighted>,
-    reserve: Vec<Arc<dyn Reserve>>,
-    permit: Vec<Arc<dyn Permit>>,
-    pre_bind: Vec<Arc<dyn PreBind>>,
-    bind: Vec<Arc<dyn Bind>>,
-    post_bind: Vec<Arc<dyn PostBind>>,
+    pub(crate) reserve: Vec<Arc<dyn Reserve>>,
+    pub(crate) permit: Vec<Arc<dyn Permit>>,
+    pub(crate) pre_bind: Vec<Arc<dyn PreBind>>,
+    pub(crate) bind: Vec<Arc<dyn Bind>>,
+    pub(crate) post_bind: Vec<Arc<dyn PostBind>>,
 }
 
 /// A plugin that scores, with its weight.

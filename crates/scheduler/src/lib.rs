@@ -23,7 +23,7 @@ mod testing;
 pub use cache::Cache;
 pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
-pub use listers::Listers;
+pub use listers::{Assumptions, Listers};
 pub use nodes::{NodeInfo, Nodes};
 pub use registry::{BuildError, Registry};
 pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler, Sort};

@@ -77,7 +77,7 @@ impl Item for QueuedPod {
 
 /// Hints and gates of all profiles, and what they look at.
 pub struct Rules {
-    pub(super) profiles: Vec<(Text, Framework)>,
+    pub(super) profiles: Vec<(Text, Arc<Framework>)>,
     pub(super) listers: Listers,
     pub(super) pods: HashMap<PodKey, Known>,
     plugins: HashMap<(Profile, PluginId), Asked>,
@@ -117,8 +117,9 @@ impl Rules {
                 plugins.insert((profile, registered.add_to(profile, plugin)), asked);
             }
         }
+        let shared = |(name, framework)| (name, Arc::new(framework));
         let rules = Self {
-            profiles,
+            profiles: profiles.into_iter().map(shared).collect(),
             listers: Listers::default(),
             pods: HashMap::new(),
             plugins,
