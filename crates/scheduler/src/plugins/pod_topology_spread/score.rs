@@ -7,7 +7,7 @@ use roadstead_model::{Labels, Pod, SpreadConstraint, Text, WhenUnsatisfiable};
 
 use super::PodTopologySpread;
 use super::counts::{has_all_keys, includes, matching_pods};
-use crate::framework::{Context, CycleState, PreScore, PreScoreAnswer, Score, Status};
+use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
 use crate::nodes::{NodeInfo, Nodes};
 
 impl PreScore for PodTopologySpread {
@@ -16,7 +16,7 @@ impl PreScore for PodTopologySpread {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        nodes: &[&NodeInfo],
+        nodes: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         if context.nodes.is_empty() {
             return Ok(PreScoreAnswer::Skip);
@@ -37,7 +37,7 @@ impl PreScore for PodTopologySpread {
             need_all_labels: self.defaults.need_all_labels(pod),
             no_value: self.no_value.clone(),
         };
-        scoring.open_domains(nodes);
+        scoring.open_domains(nodes.list());
         scoring.count(context.nodes, pod);
         state.put(SCORE_STATE, Arc::new(scoring));
         Ok(PreScoreAnswer::Proceed)
