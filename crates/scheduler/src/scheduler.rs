@@ -10,6 +10,7 @@ mod pods;
 mod rules;
 mod search;
 mod sort;
+mod wakeups;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -24,10 +25,12 @@ use crate::framework::{Framework, Nominations, Verdict};
 use crate::memory::Memory;
 use binding::Binding;
 use permit::Permitting;
+use wakeups::Wakeups;
 
 pub use objects::Change;
 pub use rules::{PodKey, QueuedPod, Rules};
 pub use sort::Sort;
+pub use wakeups::MissedWakeup;
 
 /// A Kubernetes scheduler as a state machine.
 ///
@@ -52,6 +55,9 @@ pub struct Scheduler<V = ()> {
     to_activate: Vec<PodKey>,
     /// How many of its victims' evictions are not answered yet, by the preemptor's uid.
     evictions: BTreeMap<Text, Evictions>,
+    /// How many bindings were ever begun.
+    bindings_begun: u64,
+    wakeups: Wakeups,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
     /// Where to start looking for nodes, where not all are looked at.
@@ -88,6 +94,8 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             answers: VecDeque::new(),
             to_activate: Vec::new(),
             evictions: BTreeMap::new(),
+            bindings_begun: 0,
+            wakeups: Wakeups::default(),
             tie_breaker: seed,
             start: 0,
             memory: Some(Memory::new()),
