@@ -5,6 +5,8 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use roadstead_model::{HostPort, Node, Pod, Resources, Text, Volume};
 
+use crate::counts::{Counts, KeptCounts, Slot};
+
 /// A node and the pods on it, with what follows from them summed up.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
@@ -18,6 +20,8 @@ pub struct NodeInfo {
     non_zero_milli_cpu: i64,
     non_zero_memory: i64,
     used_ports: Vec<HostPort>,
+    /// Its place in what is counted over all nodes.
+    slot: Slot,
 }
 
 impl NodeInfo {
@@ -32,6 +36,7 @@ impl NodeInfo {
             non_zero_milli_cpu: 0,
             non_zero_memory: 0,
             used_ports: Vec::new(),
+            slot: Slot::NOWHERE,
         }
     }
 
@@ -81,6 +86,10 @@ impl NodeInfo {
     #[must_use]
     pub fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    pub(crate) fn slot(&self) -> Slot {
+        self.slot
     }
 
     /// The node's name.
@@ -133,6 +142,9 @@ pub struct Nodes {
     by_name: HashMap<Text, usize>,
     /// By every name that a node gives them.
     images: HashMap<Text, HeldImage>,
+    /// Slots of nodes that are gone.
+    free_slots: Vec<Slot>,
+    counts: KeptCounts,
 }
 
 impl Nodes {
@@ -147,7 +159,9 @@ impl Nodes {
     }
 
     /// A node came.
-    pub(crate) fn insert(&mut self, info: NodeInfo) {
+    pub(crate) fn insert(&mut self, mut info: NodeInfo) {
+        info.slot = self.free_slots.pop().unwrap_or_else(|| Slot::new(self.nodes.len()));
+        self.counts.follow(|counts| counts.on_node(&info));
         self.hold_images(info.node());
         self.by_name.insert(info.name().clone(), self.nodes.len());
         self.nodes.push(info);
@@ -159,7 +173,31 @@ impl Nodes {
         let old = self.nodes[at].node.clone();
         self.drop_images(&old);
         self.hold_images(&node);
-        self.nodes[at].set_node(node);
+        let info = &mut self.nodes[at];
+        // Of all that may change, domains depend on these alone.
+        if old.labels == node.labels && old.taints == node.taints {
+            return info.set_node(node);
+        }
+        self.counts.follow(|counts| counts.on_node_gone(info));
+        info.set_node(node);
+        self.counts.follow(|counts| counts.on_node(info));
+    }
+
+    /// A pod came to a node. Whether the node is known.
+    pub(crate) fn add_pod(&mut self, node: &Text, pod: &Arc<Pod>) -> bool {
+        let Some(&at) = self.by_name.get(node) else { return false };
+        self.nodes[at].add_pod(pod);
+        self.counts.follow(|counts| counts.on_pod(pod, &self.nodes[at]));
+        true
+    }
+
+    /// A pod left a node. Whether the node is known.
+    pub(crate) fn remove_pod(&mut self, node: &Text, uid: &Text) -> bool {
+        let Some(&at) = self.by_name.get(node) else { return false };
+        if let Some(pod) = self.nodes[at].remove_pod(uid) {
+            self.counts.follow(|counts| counts.on_pod_gone(&pod, &self.nodes[at]));
+        }
+        true
     }
 
     /// A node is gone. Another may take its place in the order.
@@ -170,6 +208,8 @@ impl Nodes {
             self.by_name.insert(moved.name().clone(), at);
         }
         self.drop_images(info.node());
+        self.counts.follow(|counts| counts.on_node_gone(&info));
+        self.free_slots.push(info.slot);
         Some(info)
     }
 
@@ -235,9 +275,16 @@ impl Nodes {
         self.by_name.get(name).map(|at| &self.nodes[*at])
     }
 
-    /// The node of that name, to change what runs there.
+    /// The node of that name, to change what runs there. What was counted over all nodes is
+    /// counted anew when it is next asked for.
     pub fn get_mut(&mut self, name: &Text) -> Option<&mut NodeInfo> {
+        self.counts.forget();
         self.by_name.get(name).map(|at| &mut self.nodes[*at])
+    }
+
+    /// Asks for numbers over all nodes, which are kept up to date from the first question on.
+    pub(crate) fn count<R>(&self, ask: impl FnOnce(&mut Counts) -> R) -> R {
+        self.counts.ask(&self.nodes, ask)
     }
 
     /// Whether some pod uses the claim, other than for an ephemeral volume.
