@@ -9,6 +9,7 @@
 mod cache;
 mod command;
 pub mod config;
+mod counts;
 mod diagnosis;
 pub mod events;
 pub mod framework;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use roadstead_model::{HostPort, Node, Pod, Resources, Text, Volume};
 
-pub(crate) use changes::Slot;
-
 use changes::Changes;
 use images::Images;
+
+use crate::counts::{Counts, KeptCounts, Slot};
 
 /// A node and the pods on it, with what follows from them summed up.
 #[derive(Clone, Debug)]
@@ -172,6 +172,7 @@ pub struct Nodes {
     priorities: BTreeMap<i32, usize>,
     /// By every name that a node gives them.
     images: Images,
+    counts: KeptCounts,
 }
 
 impl Nodes {
@@ -192,6 +193,7 @@ impl Nodes {
         self.positions[info.slot.index()] = self.nodes.len();
         self.changes.note(info.slot);
         self.layout += 1;
+        self.counts.follow(|counts| counts.on_node(&info));
         for pod in info.pods() {
             *self.priorities.entry(pod.spec().priority).or_default() += 1;
         }
@@ -210,7 +212,13 @@ impl Nodes {
             self.images.hold(&node);
         }
         self.changes.note(info.slot);
+        // Of all that may change, domains depend on these alone.
+        if info.node.labels == node.labels && info.node.taints == node.taints {
+            return info.set_node(node);
+        }
+        self.counts.follow(|counts| counts.on_node_gone(info));
         info.set_node(node);
+        self.counts.follow(|counts| counts.on_node(info));
     }
 
     /// A pod came to a node. Whether the node is known.
@@ -220,6 +228,7 @@ impl Nodes {
         info.add_pod(pod);
         self.changes.note(info.slot);
         *self.priorities.entry(pod.spec().priority).or_default() += 1;
+        self.counts.follow(|counts| counts.on_pod(pod, info));
         true
     }
 
@@ -230,6 +239,7 @@ impl Nodes {
         if let Some(pod) = info.remove_pod(uid) {
             self.changes.note(info.slot);
             uncount(&mut self.priorities, pod.spec().priority);
+            self.counts.follow(|counts| counts.on_pod_gone(&pod, info));
         }
         true
     }
@@ -254,6 +264,7 @@ impl Nodes {
         }
         self.images.release(info.node());
         self.images.nodes_changed();
+        self.counts.follow(|counts| counts.on_node_gone(&info));
         self.changes.forget(info.slot);
         self.layout += 1;
         self.free_slots.push(info.slot);
@@ -328,6 +339,11 @@ impl Nodes {
     #[must_use]
     pub fn lowest_priority(&self) -> Option<i32> {
         self.priorities.keys().next().copied()
+    }
+
+    /// Asks for numbers over all nodes, which are kept up to date from the first question on.
+    pub(crate) fn count<R>(&self, ask: impl FnOnce(&mut Counts) -> R) -> R {
+        self.counts.ask(&self.nodes, ask)
     }
 
     /// Whether some pod uses the claim, other than for an ephemeral volume.
