@@ -32,7 +32,7 @@ pub use plugin::{
     Registration, Score,
 };
 pub use post_filtering::PostFiltered;
-pub(crate) use reach::Local;
+pub(crate) use reach::{Local, Reaches};
 pub use reach::{Reach, Scaling};
 use sampling::NodesToScore;
 pub(crate) use scoring::{BrokenLine, LocalScore, MAX_SCORE, Scale};

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::{
-    Code, Context, CycleState, Framework, Local, PreFilter, PreFilterAnswer, Reach, Status,
-};
+use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Reaches, Status};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
 use crate::nodes::{NodeInfo, Nodes};
 
@@ -238,16 +236,14 @@ impl Framework {
         names.filter(|(_, name)| !state.skip_filter.contains(name)).map(|(filter, _)| filter)
     }
 
-    /// Of the filters that are asked in this cycle, those that reach no further than the node,
-    /// and the others.
-    pub(crate) fn local_filters(
+    /// How far the filters reach that are asked in this cycle.
+    pub(crate) fn filter_reaches(
         &self,
         context: &Context<'_>,
         state: &CycleState,
         pod: &Pod,
-    ) -> (Vec<Local>, Vec<usize>) {
-        let active: Vec<usize> = self.active_filters(state).collect();
-        split(&active, |at| self.filter[at].reach(context, pod))
+    ) -> Reaches {
+        Reaches::of(self.active_filters(state), |at| self.filter[at].reach(context, pod))
     }
 
     /// Lets the plugins' states follow a pod that is taken to run on a node.
@@ -294,18 +290,6 @@ impl Framework {
         }
         Ok(())
     }
-}
-
-/// Tells plugins that reach no further than the node from the others.
-pub(super) fn split(plugins: &[usize], reach: impl Fn(usize) -> Reach) -> (Vec<Local>, Vec<usize>) {
-    let (mut local, mut others) = (Vec::with_capacity(plugins.len()), Vec::new());
-    for &at in plugins {
-        match reach(at) {
-            Reach::Node { version } => local.push(Local { at, version }),
-            Reach::Cluster => others.push(at),
-        }
-    }
-    (local, others)
 }
 
 impl PreFiltered {

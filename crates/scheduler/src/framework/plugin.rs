@@ -168,7 +168,7 @@ pub trait Filter: Plugin {
     /// and never fast.
     fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
         let _ = (context, pod);
-        Reach::Cluster
+        Reach::Unknown
     }
 }
 
@@ -273,7 +273,7 @@ pub trait Score: Plugin {
     /// and never fast.
     fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
         let _ = (context, pod);
-        Reach::Cluster
+        Reach::Unknown
     }
 
     /// How the scores are brought into the range from 0 to 100.

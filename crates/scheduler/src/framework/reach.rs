@@ -14,8 +14,11 @@ pub enum Reach {
         /// 0 where there is nothing else.
         version: u64,
     },
-    /// On anything: nothing is remembered.
+    /// On other nodes and their pods too. It never fails and leaves nothing in the cycle's state,
+    /// so that where a good node is found the others need not be asked about.
     Cluster,
+    /// On anything. Every node is asked about.
+    Unknown,
 }
 
 impl Reach {
@@ -35,6 +38,33 @@ pub enum Scaling {
     },
     /// As the plugin's `normalize` does it, which must see all scores. Then none is remembered.
     Own,
+}
+
+/// The plugins that a point asks in a cycle, by how far they reach.
+pub(crate) struct Reaches {
+    /// No further than the node.
+    pub(crate) local: Vec<Local>,
+    /// The places of the others.
+    pub(crate) wide: Vec<usize>,
+    /// Whether every node must be asked about.
+    pub(crate) must_ask_all: bool,
+}
+
+impl Reaches {
+    pub(super) fn of(plugins: impl Iterator<Item = usize>, reach: impl Fn(usize) -> Reach) -> Self {
+        let mut all = Self { local: Vec::new(), wide: Vec::new(), must_ask_all: false };
+        for at in plugins {
+            match reach(at) {
+                Reach::Node { version } => all.local.push(Local { at, version }),
+                Reach::Cluster => all.wide.push(at),
+                Reach::Unknown => {
+                    all.wide.push(at);
+                    all.must_ask_all = true;
+                }
+            }
+        }
+        all
+    }
 }
 
 /// A plugin whose answers reach no further than the node: its place among those of its point, and

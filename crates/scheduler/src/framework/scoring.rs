@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 
 use roadstead_model::Pod;
 
-use super::filtering::split;
 use super::{
-    Code, Context, CycleState, Framework, Local, PreScoreAnswer, Reach, Scaling, Status, Weighted,
+    Code, Context, CycleState, Framework, Local, PreScoreAnswer, Reach, Reaches, Scaling, Status,
+    Weighted,
 };
 use crate::nodes::NodeInfo;
 
@@ -121,24 +121,25 @@ impl Framework {
     }
 
     /// The places of the plugins that Score asks in this cycle.
-    pub(crate) fn active_scores(&self, state: &CycleState) -> Vec<usize> {
+    fn active_scores(&self, state: &CycleState) -> impl Iterator<Item = usize> {
         let names = self.score.iter().map(|weighted| weighted.plugin.name()).enumerate();
-        names.filter(|(_, name)| !state.skip_score.contains(name)).map(|(at, _)| at).collect()
+        names.filter(|(_, name)| !state.skip_score.contains(name)).map(|(at, _)| at)
     }
 
-    /// Of these plugins, those whose scores reach no further than the node, and the others.
-    pub(crate) fn local_scores(
+    /// How far the plugins reach that Score asks in this cycle.
+    pub(crate) fn score_reaches(
         &self,
-        plugins: &[usize],
         context: &Context<'_>,
+        state: &CycleState,
         pod: &Pod,
-    ) -> (Vec<Local>, Vec<usize>) {
-        split(plugins, |at| match self.score[at].plugin.scaling() {
-            Scaling::Own => Reach::Cluster,
+    ) -> Reaches {
+        let reach = |at: usize| match self.score[at].plugin.scaling() {
+            Scaling::Own => Reach::Unknown,
             Scaling::Unscaled | Scaling::ByHighest { .. } => {
                 self.score[at].plugin.reach(context, pod)
             }
-        })
+        };
+        Reaches::of(self.active_scores(state), reach)
     }
 
     /// The scales of those of these plugins that are scaled, in order.

@@ -127,14 +127,20 @@ impl Remembered {
         self.slots.len()
     }
 
-    /// How many nodes have the highest total.
-    pub(crate) fn best_count(&self) -> usize {
-        self.totals.best_count()
+    /// The nodes with the highest total, from `start` on and round; below a limit, if there is one.
+    /// With them the total.
+    pub(crate) fn best(
+        &self,
+        below: Option<i64>,
+        start: usize,
+    ) -> Option<(i64, impl Iterator<Item = usize>)> {
+        let total = self.totals.highest_below(below)?;
+        Some((total, self.totals.places_of(total, start)))
     }
 
-    /// The one of them before which there are `skip` others.
-    pub(crate) fn nth_best(&self, skip: usize) -> Option<usize> {
-        self.totals.nth_best(skip)
+    /// Whether totals are what they are, whichever nodes fit besides.
+    pub(crate) fn are_totals_fixed(&self) -> bool {
+        self.columns.iter().all(|column| column.counts.len() <= 1)
     }
 
     /// The totals of these nodes as if there were no others that fit.

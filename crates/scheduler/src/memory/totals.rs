@@ -5,72 +5,55 @@
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     numbers: Vec<Option<i64>>,
-    /// The highest number of each block, and how many have it.
-    blocks: Vec<Best>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Best {
-    number: Option<i64>,
-    count: usize,
+    /// The highest number of each block.
+    blocks: Vec<Option<i64>>,
 }
 
 impl Totals {
     /// These numbers.
     pub(super) fn new(numbers: Vec<Option<i64>>) -> Self {
-        let blocks = numbers.chunks(BLOCK).map(|block| Best::of(block.iter().copied())).collect();
+        let blocks = numbers.chunks(BLOCK).map(highest).collect();
         Self { numbers, blocks }
     }
 
     pub(super) fn set(&mut self, at: usize, number: Option<i64>) {
         self.numbers[at] = number;
         let block = at / BLOCK;
-        let end = self.numbers.len().min((block + 1) * BLOCK);
-        self.blocks[block] = Best::of(self.numbers[block * BLOCK..end].iter().copied());
+        self.blocks[block] = highest(&self.numbers[self.range(block)]);
     }
 
-    /// How many have the highest number.
-    pub(super) fn best_count(&self) -> usize {
-        let number = self.highest();
-        self.blocks.iter().filter(|best| best.number == number).map(|best| best.count).sum()
-    }
-
-    /// Where the one is of those with the highest number before which there are `skip` others.
-    pub(super) fn nth_best(&self, mut skip: usize) -> Option<usize> {
-        let number = self.highest();
-        for (block, best) in self.blocks.iter().enumerate() {
-            if best.number != number {
-                continue;
+    /// The highest number, or the highest below another.
+    pub(super) fn highest_below(&self, limit: Option<i64>) -> Option<i64> {
+        let Some(limit) = limit else { return highest(&self.blocks) };
+        let numbers = self.blocks.iter().enumerate().flat_map(|(block, best)| {
+            // Only in blocks that reach the limit it is not the block's highest.
+            match best {
+                Some(best) if *best >= limit => &self.numbers[self.range(block)],
+                _ => std::slice::from_ref(best),
             }
-            if skip >= best.count {
-                skip -= best.count;
-                continue;
-            }
-            let start = block * BLOCK;
-            let numbers = self.numbers[start..].iter().enumerate();
-            let mut equal = numbers.filter(|(_, other)| **other == number);
-            return equal.nth(skip).map(|(at, _)| start + at);
-        }
-        None
+        });
+        numbers.flatten().copied().filter(|number| *number < limit).max()
     }
 
-    fn highest(&self) -> Option<i64> {
-        self.blocks.iter().filter_map(|best| best.number).max()
+    /// Where this number is, from `start` on to the end, and from the beginning on to there.
+    pub(super) fn places_of(&self, number: i64, start: usize) -> impl Iterator<Item = usize> {
+        let first = start / BLOCK;
+        // The block of the start is looked at twice, once for each of its ends.
+        let blocks = (first..self.blocks.len()).chain(0..=first);
+        let blocks = blocks.filter(move |block| self.blocks[*block].is_some_and(|n| n >= number));
+        blocks.enumerate().flat_map(move |(turn, block)| {
+            let is_turn = move |at: &usize| block != first || (*at >= start) == (turn == 0);
+            self.range(block).filter(is_turn).filter(move |at| self.numbers[*at] == Some(number))
+        })
+    }
+
+    fn range(&self, block: usize) -> std::ops::Range<usize> {
+        block * BLOCK..self.numbers.len().min((block + 1) * BLOCK)
     }
 }
 
-impl Best {
-    fn of(numbers: impl Iterator<Item = Option<i64>>) -> Self {
-        let mut best = Self::default();
-        for number in numbers.flatten() {
-            match best.number {
-                Some(highest) if number < highest => {}
-                Some(highest) if number == highest => best.count += 1,
-                _ => best = Self { number: Some(number), count: 1 },
-            }
-        }
-        best
-    }
+fn highest(numbers: &[Option<i64>]) -> Option<i64> {
+    numbers.iter().copied().flatten().max()
 }
 
 /// Blocks are searched one by one, and so are the numbers in one: with ten thousand nodes both
@@ -90,17 +73,23 @@ mod tests {
         };
         let mut numbers = vec![None; 200];
         let mut totals = Totals::new(numbers.clone());
-        assert_eq!(totals.nth_best(0), None);
+        assert_eq!(totals.highest_below(None), None);
         for _ in 0..5_000 {
             let at = random(200) as usize;
             numbers[at] = (random(3) > 0).then(|| random(5) as i64 - 2);
             totals.set(at, numbers[at]);
-            let highest = numbers.iter().flatten().max().copied();
-            let best: Vec<usize> =
-                (0..200).filter(|at| numbers[*at].is_some() && numbers[*at] == highest).collect();
-            assert_eq!(totals.best_count(), best.len());
-            let skip = random(best.len() as u64 + 1) as usize;
-            assert_eq!(totals.nth_best(skip), best.get(skip).copied());
+            let mut limit = None;
+            loop {
+                let is_below = |number: &&i64| limit.is_none_or(|limit| **number < limit);
+                let next = numbers.iter().flatten().filter(is_below).max().copied();
+                assert_eq!(totals.highest_below(limit), next, "below {limit:?}");
+                let Some(next) = next else { break };
+                let start = random(200) as usize;
+                let order = (start..200).chain(0..start);
+                let places: Vec<usize> = order.filter(|at| numbers[*at] == Some(next)).collect();
+                assert_eq!(totals.places_of(next, start).collect::<Vec<_>>(), places);
+                limit = Some(next);
+            }
         }
         assert_eq!(Totals::new(numbers).blocks, totals.blocks);
     }

@@ -171,7 +171,7 @@ impl Filter for NodeResourcesFit {
     fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
         let has_scalars = !pod.spec().requests.total.scalars().is_empty();
         match has_scalars && !context.listers.device_classes.is_empty() {
-            true => Reach::Cluster,
+            true => Reach::Unknown,
             false => Reach::NODE,
         }
     }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
 };
 use crate::listers::Listers;
@@ -143,6 +143,10 @@ impl Filter for PodTopologySpread {
             }
         }
         Ok(())
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::Cluster
     }
 }
 

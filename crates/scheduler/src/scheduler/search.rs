@@ -1,12 +1,16 @@
 //! The search for a node.
 
+use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 use roadstead_model::{Pod, Text};
 
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
-use crate::framework::{Code, Context, CycleState, Feasible, Framework, PreFiltered, Status};
+use crate::framework::{
+    Code, Context, CycleState, Feasible, Framework, PreFiltered, Reaches, Status,
+};
 use crate::memory::{Remembered, Unrememberable};
 use crate::nodes::NodeInfo;
 
@@ -98,8 +102,8 @@ impl<'a> Search<'a> {
             [only] => Outcome::Node(only.name().clone()),
             several => {
                 let scores = framework.score(context, state, pod, several)?;
-                let totals: Vec<i64> = scores.iter().map(|score| score.total).collect();
-                Outcome::Node(several[self.best(&totals)].name().clone())
+                let places = several.iter().filter_map(|node| context.nodes.position(node.name()));
+                self.node(self.best(places.zip(scores.iter().map(|score| score.total))))?
             }
         };
         Ok(Searched { outcome, visited })
@@ -112,12 +116,13 @@ impl<'a> Search<'a> {
     ) -> Result<Searched, Halt> {
         let Self { framework, context, pod, .. } = *self;
         let nodes = context.nodes;
-        let (local, wide) = framework.local_filters(context, state, pod);
+        let Reaches { local, wide, must_ask_all } = framework.filter_reaches(context, state, pod);
         let filters = || local.iter().map(|local| local.at);
         remembered
             .follow(nodes, &local, |node| framework.judge(filters(), context, state, pod, node))?;
         let verdicts = Arc::clone(remembered.verdicts());
-        if wide.is_empty() && framework.enough(nodes.len()) == nodes.len() {
+        let are_all_looked_at = framework.enough(nodes.len()) == nodes.len();
+        if wide.is_empty() && are_all_looked_at {
             let visited = nodes.len();
             let feasible = || verdicts.all_fine().collect();
             let outcome = match verdicts.fine() {
@@ -127,7 +132,18 @@ impl<'a> Search<'a> {
             };
             return Ok(Searched { outcome, visited });
         }
-        let Listed { feasible, refused, visited } = self.list(state, &verdicts, &wide)?;
+        let mut listed = None;
+        if are_all_looked_at && !must_ask_all && verdicts.fine() > 1 {
+            match self.best_first(state, remembered, &verdicts, &wide)? {
+                Ok(at) => {
+                    let visited = nodes.len();
+                    return Ok(Searched { outcome: self.node(Some(at))?, visited });
+                }
+                Err(list) => listed = list,
+            }
+        }
+        let listed = listed.map_or_else(|| self.list(state, &verdicts, &wide), Ok)?;
+        let Listed { feasible, refused, visited } = listed;
         let outcome = match feasible.as_slice() {
             [] => {
                 let mut verdicts = Arc::unwrap_or_clone(verdicts);
@@ -142,6 +158,50 @@ impl<'a> Search<'a> {
         Ok(Searched { outcome, visited })
     }
 
+    /// Asks filters that reach further than the node about the best nodes first: where one of them
+    /// fits, the others need not be asked. `Err` if that does not decide, with the list of nodes
+    /// that fit if it had to be made.
+    fn best_first(
+        &self,
+        state: &mut CycleState,
+        remembered: &mut Remembered,
+        verdicts: &Verdicts,
+        wide: &[usize],
+    ) -> Result<Result<usize, Option<Listed>>, Halt> {
+        let Self { framework, context, pod, .. } = *self;
+        let before = state.clone();
+        let listed = OnceCell::new();
+        let list = || {
+            let list = listed.get_or_init(|| self.list(&before, verdicts, wide));
+            let feasible = list.as_ref().map_or(&[][..], |list| &list.feasible);
+            feasible.iter().filter_map(|at| context.nodes.at(*at)).collect()
+        };
+        let prepared = framework.pre_score(context, state, pod, &Feasible::new(&list));
+        if let Some(listed) = listed.into_inner() {
+            return Ok(Err(Some(listed?)));
+        }
+        // What is wrong is told only if there are several nodes to score, which is not known yet.
+        if prepared.is_err() {
+            return Ok(Err(None));
+        }
+        let has_wide_scores = !self.follow_scores(state, remembered)?.is_empty();
+        if has_wide_scores || !remembered.are_totals_fixed() {
+            return Ok(Err(None));
+        }
+        let nominated = self.nominated(wide);
+        let mut below = None;
+        for _ in 0..MOST_LEVELS {
+            let Some((total, places)) = remembered.best(below, self.first()) else { break };
+            for at in places {
+                if self.ask_wide(at, state, verdicts, wide, &nominated) == Ok(true) {
+                    return Ok(Ok(at));
+                }
+            }
+            below = Some(total);
+        }
+        Ok(Err(None))
+    }
+
     /// Asks filters that reach further than the node about nodes that node-local ones let pass.
     fn list(
         &self,
@@ -149,32 +209,11 @@ impl<'a> Search<'a> {
         verdicts: &Verdicts,
         wide: &[usize],
     ) -> Result<Listed, Status> {
-        let Self { framework, context, pod, .. } = *self;
-        // What the filters here say with nominated pods is not remembered.
-        let nominated: HashSet<usize> = match wide {
-            [] => HashSet::new(),
-            _ => context
-                .nominations
-                .nodes()
-                .iter()
-                .filter_map(|n| context.nodes.position(n))
-                .collect(),
-        };
-        let enough = framework.enough(verdicts.nodes());
+        let nominated = self.nominated(wide);
+        let enough = self.framework.enough(verdicts.nodes());
         let mut listed = Listed { feasible: Vec::new(), refused: Vec::new(), visited: 0 };
         for at in self.order(verdicts.nodes(), enough) {
-            let Some(node) = context.nodes.at(at) else { continue };
-            let known = verdicts.get(at);
-            let asked = if nominated.contains(&at) {
-                let filters = framework.active_filters(state);
-                framework.judge(filters, context, state, pod, node).map(|()| true)
-            } else {
-                // Who stands before the one that has refused is heard first.
-                let last = known.map_or(usize::MAX, |refusal| refusal.filter);
-                let filters = wide.iter().copied().take_while(|filter| *filter < last);
-                framework.ask(filters, context, state, pod, node).map(|()| known.is_none())
-            };
-            match asked {
+            match self.ask_wide(at, state, verdicts, wide, &nominated) {
                 Ok(true) if listed.feasible.len() == enough => break,
                 Ok(true) => listed.feasible.push(at),
                 Ok(false) => {}
@@ -184,6 +223,37 @@ impl<'a> Search<'a> {
             listed.visited += 1;
         }
         Ok(listed)
+    }
+
+    /// Whether the node fits, as far as filters know that reach further. `Ok(false)` if what is
+    /// remembered of it holds.
+    fn ask_wide(
+        &self,
+        at: usize,
+        state: &CycleState,
+        verdicts: &Verdicts,
+        wide: &[usize],
+        nominated: &HashSet<usize>,
+    ) -> Result<bool, Refusal> {
+        let Self { framework, context, pod, .. } = *self;
+        let Some(node) = context.nodes.at(at) else { return Ok(false) };
+        if nominated.contains(&at) {
+            let filters = framework.active_filters(state);
+            return framework.judge(filters, context, state, pod, node).map(|()| true);
+        }
+        // Who stands before the one that has refused is heard first.
+        let known = verdicts.get(at);
+        let last = known.map_or(usize::MAX, |refusal| refusal.filter);
+        let filters = wide.iter().copied().take_while(|filter| *filter < last);
+        framework.ask(filters, context, state, pod, node).map(|()| known.is_none())
+    }
+
+    /// The nodes with nominated pods: what filters that reach further say with those pods on a
+    /// node is not remembered.
+    fn nominated(&self, wide: &[usize]) -> HashSet<usize> {
+        let Context { nodes, nominations, .. } = self.context;
+        let names = if wide.is_empty() { Vec::new() } else { nominations.nodes() };
+        names.iter().filter_map(|name| nodes.position(name)).collect()
     }
 
     /// The best of several nodes that fit, by what is remembered of them and what plugins say that
@@ -198,20 +268,29 @@ impl<'a> Search<'a> {
         let Self { framework, context, pod, .. } = *self;
         let list = || feasible().into_iter().filter_map(|at| context.nodes.at(at)).collect();
         framework.pre_score(context, state, pod, &Feasible::new(&list))?;
-        let active = framework.active_scores(state);
-        let (local, wide) = framework.local_scores(&active, context, pod);
-        let scales = framework.scales(&local);
-        remembered.follow_scores(context.nodes, &local, &scales, |node| {
-            framework.score_locally(&local, context, state, pod, node)
-        })?;
+        let wide = self.follow_scores(state, remembered)?;
         if are_all && wide.is_empty() {
-            let skip = self.pick(remembered.best_count());
-            return self.node(remembered.nth_best(skip)).map_err(Halt::from);
+            let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
+            return Ok(self.node(best)?);
         }
         let feasible = feasible();
         let mut totals = remembered.totals_among(&feasible);
         framework.add_scores(&wide, context, state, pod, &list(), &mut totals)?;
-        self.node(Some(feasible[self.best(&totals)])).map_err(Halt::from)
+        Ok(self.node(self.best(feasible.into_iter().zip(totals)))?)
+    }
+
+    /// Has node-local plugins score the nodes that changed; the others are returned.
+    fn follow_scores(
+        &self,
+        state: &CycleState,
+        remembered: &mut Remembered,
+    ) -> Result<Vec<usize>, Unrememberable> {
+        let Self { framework, context, pod, .. } = *self;
+        let Reaches { local, wide, .. } = framework.score_reaches(context, state, pod);
+        remembered.follow_scores(context.nodes, &local, &framework.scales(&local), |node| {
+            framework.score_locally(&local, context, state, pod, node)
+        })?;
+        Ok(wide)
     }
 
     /// Which of so many nodes to look at, in order.
@@ -221,16 +300,17 @@ impl<'a> Search<'a> {
         (start..nodes).chain(0..start)
     }
 
-    /// Which of these totals is best; one of the equals, if there are several.
-    fn best(&self, totals: &[i64]) -> usize {
-        let best = totals.iter().max();
-        let equal: Vec<usize> = (0..totals.len()).filter(|at| totals.get(*at) == best).collect();
-        equal.get(self.pick(equal.len())).copied().unwrap_or_default()
+    /// Which place has the highest total: of equals the first after a place that is another in
+    /// each cycle, so that they take turns. Who knows totals in advance need not look at all of
+    /// them to find it.
+    fn best(&self, totals: impl Iterator<Item = (usize, i64)>) -> Option<usize> {
+        let first = self.first();
+        totals.max_by_key(|(at, total)| (*total, *at >= first, Reverse(*at))).map(|(at, _)| at)
     }
 
-    /// One of so many.
-    fn pick(&self, count: usize) -> usize {
-        (mixed(self.tie_breaker) % count.max(1) as u64) as usize
+    /// The place from which on the first of equal nodes is chosen.
+    fn first(&self) -> usize {
+        (mixed(self.tie_breaker) % self.context.nodes.len().max(1) as u64) as usize
     }
 
     fn node(&self, at: Option<usize>) -> Result<Outcome, Status> {
@@ -250,6 +330,9 @@ impl From<Unrememberable> for Halt {
         Self::Afresh
     }
 }
+
+/// How many totals are tried, from the best down, before all nodes are looked at.
+const MOST_LEVELS: usize = 8;
 
 /// The splitmix64 of a number: neighbours become unlike.
 fn mixed(number: u64) -> u64 {
