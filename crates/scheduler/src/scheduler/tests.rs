@@ -15,6 +15,7 @@ use crate::plugins;
 use crate::testing;
 
 mod binding;
+mod remembering;
 mod volumes;
 mod wakeups;
 
