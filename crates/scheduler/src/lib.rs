@@ -9,10 +9,12 @@
 mod cache;
 mod command;
 pub mod config;
+mod counts;
 mod diagnosis;
 pub mod events;
 pub mod framework;
 mod listers;
+mod memory;
 mod metrics;
 mod nodes;
 mod observer;
