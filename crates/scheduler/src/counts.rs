@@ -156,10 +156,17 @@ impl Counts {
         NodeTally(self.groups.by_slot(group).clone())
     }
 
-    /// What pods on nodes say of a pod in a namespace with these labels, in a settled order.
-    pub(crate) fn said_of(&mut self, pod: &PodSpec, namespace_labels: &Labels) -> Vec<Said> {
+    /// What pods on nodes say of a pod in a namespace with these labels, in these roles and in a
+    /// settled order.
+    pub(crate) fn said_of(
+        &mut self,
+        pod: &PodSpec,
+        namespace_labels: &Labels,
+        is_wanted: impl Fn(Role) -> bool,
+    ) -> Vec<Said> {
         let Self { topology, carried, .. } = self;
-        let said = carried.about(pod, namespace_labels).map(|carried| Said {
+        let about = carried.about(pod, namespace_labels);
+        let said = about.filter(|carried| is_wanted(carried.role)).map(|carried| Said {
             role: carried.role,
             topology_key: carried.term.topology_key.clone(),
             carriers: Table {
