@@ -126,6 +126,11 @@ impl Cache {
         self.pods.len()
     }
 
+    /// What is remembered of a node no longer holds, though neither it nor its pods changed.
+    pub(crate) fn touch(&mut self, node: &Text) {
+        self.nodes.touch(node);
+    }
+
     /// The nodes, one of each zone in turn.
     pub fn nodes(&mut self) -> &Nodes {
         if std::mem::take(&mut self.is_out_of_order) {

@@ -39,23 +39,6 @@ pub(crate) use groups::{GroupRule, Matcher, Namespaces};
 pub(crate) use tally::Tally;
 pub(crate) use topology::{Division, DivisionRule, Domain};
 
-/// A node's place in tables: the same as long as the node is there, and then another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
-
-impl Slot {
-    /// Of a node that is not part of a cluster.
-    pub(crate) const NOWHERE: Self = Self(u32::MAX);
-
-    pub(crate) fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("fewer than four billion nodes"))
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// How many of a group there are in each domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -201,7 +184,7 @@ pub(crate) struct NodeTally(Arc<Tally>);
 impl NodeTally {
     /// How many there are on a node of the cluster.
     pub(crate) fn on(&self, node: &NodeInfo) -> u32 {
-        self.0.at(node.slot().0)
+        self.0.at(node.slot().number())
     }
 }
 

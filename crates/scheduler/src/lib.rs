@@ -14,6 +14,7 @@ mod diagnosis;
 pub mod events;
 pub mod framework;
 mod listers;
+mod memory;
 mod nodes;
 pub mod plugins;
 mod registry;

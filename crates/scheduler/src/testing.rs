@@ -108,7 +108,7 @@ impl Cluster {
         let mut nominated = Vec::new();
         for pod in items(lists, "pods", "pod", world, Pod::from_api) {
             match &pod.node_name {
-                Some(name) => nodes.get_mut(name).expect("the pod's node").add_pod(&pod),
+                Some(name) => assert!(nodes.add_pod(name, &pod), "the pod's node"),
                 None => nominated.push(pod),
             }
         }
@@ -204,6 +204,10 @@ impl Nominations for Cluster {
     fn to(&self, node: &Text) -> Vec<Arc<Pod>> {
         let waits = |pod: &&Arc<Pod>| pod.nominated_node.as_ref() == Some(node);
         self.nominated.iter().filter(waits).cloned().collect()
+    }
+
+    fn nodes(&self) -> Vec<Text> {
+        self.nominated.iter().filter_map(|pod| pod.nominated_node.clone()).collect()
     }
 }
 

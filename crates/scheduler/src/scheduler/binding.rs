@@ -20,8 +20,8 @@ use crate::command::Command;
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, Object};
 use crate::framework::{
-    BindAnswer, CycleState, Framework, Handle, Nomination, PreFiltered, PreFlight, Progress,
-    Status, Waiting, Wishes,
+    BindAnswer, CycleState, Framework, Handle, Nomination, PreFlight, Progress, Status, Waiting,
+    Wishes,
 };
 
 /// A pod with the node that it is to have.
@@ -349,8 +349,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         if !status.code().is_rejection() {
             return self.went_wrong(attempt, pod, status, now);
         }
-        let mut diagnosis = Diagnosis::new(1, &PreFiltered::default());
-        diagnosis.note(0, status.clone());
+        let diagnosis = Diagnosis::one(status.clone());
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);

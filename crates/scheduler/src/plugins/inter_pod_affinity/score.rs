@@ -7,7 +7,7 @@ use roadstead_model::{Pod, Text};
 use super::InterPodAffinity;
 use super::matching::{self, Matching};
 use crate::counts::{Counts, Division, DivisionRule, GroupRule, Role, Table};
-use crate::framework::{Context, CycleState, PreScore, PreScoreAnswer, Score, Status};
+use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
 use crate::nodes::NodeInfo;
 
 impl PreScore for InterPodAffinity {
@@ -16,7 +16,7 @@ impl PreScore for InterPodAffinity {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         let affinity = pod.spec().pod_affinity.as_ref();
         if let Some(error) = affinity.and_then(|affinity| affinity.error()) {

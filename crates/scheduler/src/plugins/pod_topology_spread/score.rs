@@ -7,7 +7,7 @@ use roadstead_model::{Pod, SpreadConstraint, Text, WhenUnsatisfiable};
 use super::PodTopologySpread;
 use super::counts::group;
 use crate::counts::{Counts, Division, DivisionRule, Domain, NodeTally, Table};
-use crate::framework::{Context, CycleState, PreScore, PreScoreAnswer, Score, Status};
+use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
 use crate::nodes::NodeInfo;
 
 impl PreScore for PodTopologySpread {
@@ -16,7 +16,7 @@ impl PreScore for PodTopologySpread {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        nodes: &[&NodeInfo],
+        nodes: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         if context.nodes.is_empty() {
             return Ok(PreScoreAnswer::Skip);
@@ -35,7 +35,7 @@ impl PreScore for PodTopologySpread {
         let need_all_labels = self.defaults.need_all_labels(pod);
         let mut scoring =
             context.nodes.count(|counts| Scoring::new(counts, pod, &soft, need_all_labels));
-        scoring.weigh(nodes);
+        scoring.weigh(nodes.list());
         state.put(SCORE_STATE, Arc::new(scoring));
         Ok(PreScoreAnswer::Proceed)
     }
