@@ -217,7 +217,7 @@ impl KeptCounts {
     }
 
     /// The nodes are about to change in ways that the counts cannot follow.
-    pub(crate) fn forget(&mut self) {
+    fn forget(&mut self) {
         *self = Self::default();
     }
 }

@@ -195,12 +195,12 @@ impl Nodes {
         self.positions[info.slot.index()] = self.nodes.len();
         self.changes.note(info.slot);
         self.layout += 1;
+        self.counts.follow(|counts| counts.on_node(&info));
         for pod in info.pods() {
             *self.priorities.entry(pod.spec().priority).or_default() += 1;
         }
         self.images.hold(info.node());
         self.images.nodes_changed();
-        self.counts.follow(|counts| counts.on_node(&info));
         self.by_name.insert(info.name().clone(), self.nodes.len());
         self.nodes.push(info);
     }
@@ -266,9 +266,9 @@ impl Nodes {
         }
         self.images.release(info.node());
         self.images.nodes_changed();
+        self.counts.follow(|counts| counts.on_node_gone(&info));
         self.changes.forget(info.slot);
         self.layout += 1;
-        self.counts.follow(|counts| counts.on_node_gone(&info));
         self.free_slots.push(info.slot);
         Some(info)
     }
