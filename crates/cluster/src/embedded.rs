@@ -253,10 +253,10 @@ impl Cluster {
         self.store.as_of(version, from)
     }
 
-    /// Drops the changes up to a version, and with them the objects as they were before: for a
-    /// cluster whose watchers are all known, and have read so far.
-    pub fn forget_changes(&mut self, version: u64) {
-        self.store.forget(version);
+    /// Lets go of the changes up to a version, that of the slowest watch, say. A watch that has not
+    /// read them has to list.
+    pub fn forget_changes(&mut self, through: u64) {
+        self.store.forget_changes(through);
     }
 
     /// Workloads that could not make a pod or claim, and why.

@@ -8,6 +8,7 @@ mod objects;
 mod permit;
 mod pods;
 mod rules;
+mod search;
 mod sort;
 mod wakeups;
 
@@ -15,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Config, Observer, Place, PluginId, Queue, Time};
+use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
-use crate::events::Object;
 use crate::framework::{Framework, Nominations, Verdict};
+use crate::memory::Memory;
+use crate::observer::{AttemptResult, Happening, Observer};
 use binding::Binding;
 use permit::Permitting;
 use wakeups::Wakeups;
@@ -56,8 +58,20 @@ pub struct Scheduler<V = ()> {
     /// How many bindings were ever begun.
     bindings_begun: u64,
     wakeups: Wakeups,
+    /// The observer's.
+    clock: Option<fn() -> u64>,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
+    /// Where to start looking for nodes, where not all are looked at.
+    start: usize,
+    /// What node-local plugins have said; `None` if they are to be asked each time.
+    memory: Option<Memory>,
+}
+
+/// An attempt on a pod, and when it began by the observer's clock.
+struct Trial {
+    attempt: Attempt,
+    began: u64,
 }
 
 struct Evictions {
@@ -66,7 +80,7 @@ struct Evictions {
     failed: bool,
 }
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// A scheduler with these profiles, by scheduler name. `seed` decides between equally good
     /// nodes.
     pub fn new(
@@ -78,6 +92,9 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
         let sort = Sort::of(&profiles);
         let (rules, plugins) = Rules::new(profiles);
+        let mut observer = observer;
+        observer.start(&plugins);
+        let clock = observer.clock();
         Self {
             queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
@@ -90,8 +107,17 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             evictions: BTreeMap::new(),
             bindings_begun: 0,
             wakeups: Wakeups::default(),
+            clock,
             tie_breaker: seed,
+            start: 0,
+            memory: Some(Memory::new()),
         }
+    }
+
+    /// Whether to remember what plugins said of nodes, as is done from the start. It changes how
+    /// long a cycle takes, and never its outcome.
+    pub fn remember(&mut self, remember: bool) {
+        self.memory = remember.then(Memory::new);
     }
 
     /// What is to be done, in order; each is told once.
@@ -158,6 +184,36 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         self.permits.len() + self.binding.len()
     }
 
+    /// The scheduler name of a profile.
+    #[must_use]
+    pub fn profile_name(&self, profile: Profile) -> &str {
+        let profiles = &self.queue.policy().profiles;
+        profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
+    }
+
+    /// The observer's time; 0 where it has none.
+    fn ticks(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
+    }
+
+    fn tell_observer(&mut self, happening: &Happening<'_>) {
+        self.queue.observer_mut().happened(happening);
+    }
+
+    /// An attempt that began then is at its end.
+    fn attempted(&mut self, pod: &Arc<Pod>, result: AttemptResult, began: u64) {
+        let cost = self.ticks().saturating_sub(began);
+        let profile = &pod.spec().scheduler_name;
+        self.tell_observer(&Happening::Attempted { pod, profile, result, cost });
+    }
+
+    /// The plugins of a point were run for a pod since then.
+    fn point_ran(&mut self, pod: &Pod, point: &'static str, status: &'static str, began: u64) {
+        let cost = self.ticks().saturating_sub(began);
+        let profile = &pod.spec().scheduler_name;
+        self.tell_observer(&Happening::PointRan { profile, point, status, cost });
+    }
+
     /// The queue's numbers for these plugins.
     fn plugin_ids<'a>(&self, names: impl IntoIterator<Item = &'a &'static str>) -> Vec<PluginId> {
         names.into_iter().filter_map(|name| self.queue.plugins().id(name)).collect()
@@ -181,6 +237,11 @@ impl<V> Nominations for Nominated<'_, V> {
         // Also those in flight, whom the queue does not list as waiting.
         let known = |key: &PodKey| rules.pods.get(key).map(|known| known.pod.clone());
         self.0.nominated_to(node).filter_map(|nominated| known(nominated.key)).collect()
+    }
+
+    fn nodes(&self) -> Vec<Text> {
+        let rules = self.0.policy();
+        self.0.nominated_nodes().filter_map(|node| rules.node_name(node).cloned()).collect()
     }
 }
 

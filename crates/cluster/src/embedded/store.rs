@@ -203,12 +203,6 @@ impl Store {
         Ok(both.flatten())
     }
 
-    /// Drops the changes up to a version.
-    pub(super) fn forget(&mut self, version: u64) {
-        let known = self.log.partition_point(|change| change.version <= version);
-        self.log.drain(..known);
-    }
-
     fn since(&self, version: u64) -> Result<vec_deque::Iter<'_, Change>, ApiError> {
         let kept_after = self.version - self.log.len() as u64;
         let Some(skip) = version.checked_sub(kept_after) else {
@@ -216,6 +210,12 @@ impl Store {
         };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.log.len());
         Ok(self.log.range(skip..))
+    }
+
+    pub(super) fn forget_changes(&mut self, through: u64) {
+        while self.log.front().is_some_and(|change| change.version <= through) {
+            self.log.pop_front();
+        }
     }
 
     pub(super) fn check_invariants(&self) {

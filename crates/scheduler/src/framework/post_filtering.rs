@@ -25,6 +25,15 @@ impl PostFiltered {
         Self { nomination, preemption: None, message, is_error: false }
     }
 
+    /// What came of it, as metrics call it.
+    pub(crate) fn status_name(&self) -> &'static str {
+        match self {
+            Self { is_error: true, .. } => Code::Error.name(),
+            Self { message, .. } if message.is_empty() => "Success",
+            _ => Code::Unschedulable.name(),
+        }
+    }
+
     /// The whole failure message of a pod that fits nowhere.
     #[must_use]
     pub fn failure(&self, diagnosis: &Diagnosis) -> String {
@@ -138,7 +147,7 @@ mod tests {
             let mut cluster = testing::nodes(json!([{}]));
             let pod = cluster.pod(json!({}));
             let framework = Framework::new(plugins.into_iter().map(|plugin| (plugin, 0)));
-            let diagnosis = Diagnosis::new(1, &super::super::PreFiltered::default());
+            let diagnosis = Diagnosis::one(Status::unschedulable("full"));
             let found =
                 framework.post_filter(&cluster.context(), &CycleState::new(), &pod, &diagnosis);
             assert_eq!((found.nomination, &*found.message), (nomination, message), "{words}");
