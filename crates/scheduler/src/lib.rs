@@ -10,6 +10,7 @@ mod cache;
 mod command;
 pub mod config;
 mod diagnosis;
+pub mod document;
 pub mod events;
 pub mod framework;
 mod listers;
