@@ -8,6 +8,7 @@ mod admission;
 mod binding;
 mod controllers;
 mod deletion;
+mod eviction;
 mod kubelet;
 mod loading;
 mod names;
@@ -38,7 +39,8 @@ use crate::{ApiError, Key, Kind, Object, Resource};
 /// A Kubernetes cluster in memory.
 ///
 /// - **Requests**: [`load`](Self::load), [`create`](Self::create), [`update`](Self::update),
-///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete).
+///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`evict`](Self::evict),
+///   [`delete`](Self::delete).
 /// - **Questions**: [`get`](Self::get), [`list`](Self::list), [`changes`](Self::changes).
 /// - **Time**: controllers and kubelets work in [`on_time`](Self::on_time);
 ///   [`next_wakeup`](Self::next_wakeup) says when to call it.
@@ -80,6 +82,9 @@ pub struct Config {
     pub stop_delay: Duration,
     /// How long pods stay that are bound to a node that does not exist. Default 40 s.
     pub orphan_delay: Duration,
+    /// How long a pod without a toleration of its own stays on a node that is not ready or not
+    /// reachable. Default 5 min.
+    pub default_toleration: Duration,
     /// How many changes are kept for watchers. Default 1 000 000.
     pub changes_kept: usize,
     /// How many finished pods are kept. Default 12 500.
@@ -93,6 +98,7 @@ impl Default for Config {
             start_delay: Duration::from_secs(1),
             stop_delay: Duration::from_secs(1),
             orphan_delay: Duration::from_secs(40),
+            default_toleration: Duration::from_secs(300),
             changes_kept: 1_000_000,
             finished_pods_kept: 12_500,
         }

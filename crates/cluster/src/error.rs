@@ -38,6 +38,14 @@ pub enum ApiError {
         /// What stands against it.
         reason: String,
     },
+    /// The request would be granted at another time; try again.
+    #[error("{key}: too many requests: {reason}")]
+    TooManyRequests {
+        /// The object.
+        key: Key,
+        /// What stands against it now.
+        reason: String,
+    },
     /// The changes since that version are no longer kept: list, and watch from there.
     #[error("too old resource version: {requested} ({oldest})")]
     Expired {
@@ -58,6 +66,7 @@ impl ApiError {
             Self::Invalid { .. } => 422,
             Self::Forbidden { .. } => 403,
             Self::Expired { .. } => 410,
+            Self::TooManyRequests { .. } => 429,
         }
     }
 
@@ -71,6 +80,7 @@ impl ApiError {
             Self::Invalid { .. } => "Invalid",
             Self::Forbidden { .. } => "Forbidden",
             Self::Expired { .. } => "Expired",
+            Self::TooManyRequests { .. } => "TooManyRequests",
         }
     }
 
