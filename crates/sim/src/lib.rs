@@ -12,6 +12,7 @@
 //!   when, ready to be serialised.
 
 mod input;
+pub mod openb;
 pub mod scenario;
 mod timeline;
 
