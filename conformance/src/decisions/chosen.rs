@@ -1,6 +1,6 @@
 //! Differences on purpose: hints that say `Queue` where upstream's lose a wake-up.
 
-use roadstead_model::Pod;
+use roadstead_model::{Pod, Volume};
 use roadstead_scheduler::events::{ClusterEvent, Object};
 
 /// A question to a plugin's hint.
@@ -30,7 +30,13 @@ const RULES: &[Rule] = &[
     Rule { id: "D4", plugin: "InterPodAffinity", applies: has_several_anti_affinity_terms },
     Rule { id: "D3", plugin: "InterPodAffinity", applies: selects_namespaces },
     Rule { id: "D5", plugin: "InterPodAffinity", applies: may_become_the_first },
+    Rule { id: "D7", plugin: "InterPodAffinity", applies: others_may_be_out_of_the_way },
     Rule { id: "D6", plugin: "NodeAffinity", applies: fits_but_for_the_added_affinity },
+    Rule { id: "D8", plugin: "VolumeRestrictions", applies: pod_of_another_namespace_goes },
+    Rule { id: "D9", plugin: "NodeVolumeLimits", applies: loses_a_limit },
+    Rule { id: "D10", plugin: "NodeVolumeLimits", applies: has_ephemeral_volumes },
+    Rule { id: "D11", plugin: "VolumeBinding", applies: driver_no_longer_counts },
+    Rule { id: "D12", plugin: "NodeResourcesFit", applies: node_lacks_a_resource },
 ];
 
 /// Upstream wants all terms to speak of the other pod, where one keeps the two apart.
@@ -69,6 +75,55 @@ fn fits_but_for_the_added_affinity(pod: &Pod, event: &ClusterEvent) -> bool {
         _ => false,
     };
     fitted(&event.old) && fitted(&event.new)
+}
+
+/// Upstream does not think of others whose terms keep the pod away when nodes come or change.
+fn others_may_be_out_of_the_way(pod: &Pod, event: &ClusterEvent) -> bool {
+    match (&event.old, &event.new) {
+        (None, Some(Object::Node(_))) => {
+            pod.spec().pod_affinity.as_ref().is_none_or(|own| own.required.terms.is_empty())
+        }
+        (Some(Object::Node(old)), Some(Object::Node(new))) => {
+            old.labels.iter().any(|(key, value)| new.labels.get(key) != Some(value))
+        }
+        _ => false,
+    }
+}
+
+/// Upstream looks at no pod of another namespace, though disks know none.
+fn pod_of_another_namespace_goes(pod: &Pod, event: &ClusterEvent) -> bool {
+    matches!(&event.old, Some(Object::Pod(gone)) if gone.namespace() != pod.namespace())
+}
+
+/// Upstream takes a limit that is gone for nothing.
+fn loses_a_limit(_: &Pod, event: &ClusterEvent) -> bool {
+    let (Some(Object::CsiNode(old)), Some(Object::CsiNode(new))) = (&event.old, &event.new) else {
+        return false;
+    };
+    let mut limited = old.drivers.iter().filter(|(_, limit)| limit.is_some());
+    limited.any(|(driver, _)| new.limit(driver).is_none())
+}
+
+/// Upstream does not look at ephemeral volumes when an attachment goes.
+fn has_ephemeral_volumes(pod: &Pod, event: &ClusterEvent) -> bool {
+    let is_ephemeral = |volume: &Volume| matches!(volume, Volume::Ephemeral { .. });
+    matches!(event.old, Some(Object::VolumeAttachment(_)))
+        && pod.spec().volumes.iter().any(is_ephemeral)
+}
+
+/// Upstream looks for the driver in inline volumes only.
+fn driver_no_longer_counts(pod: &Pod, event: &ClusterEvent) -> bool {
+    let is_claim = |volume: &Volume| matches!(volume, Volume::Claim(_) | Volume::Ephemeral { .. });
+    matches!((&event.old, &event.new), (Some(Object::CsiDriver(old)), Some(Object::CsiDriver(new)))
+        if old.storage_capacity && !new.storage_capacity)
+        && pod.spec().volumes.iter().any(is_claim)
+}
+
+/// Upstream does not know in hints which resources the profile ignores.
+fn node_lacks_a_resource(pod: &Pod, event: &ClusterEvent) -> bool {
+    let Some(Object::Node(node)) = &event.new else { return false };
+    let mut asked = pod.spec().requests.total.scalars().iter();
+    asked.any(|(name, amount)| node.allocatable.scalar(name) < *amount)
 }
 
 fn is_about_a_pod(event: &ClusterEvent) -> bool {

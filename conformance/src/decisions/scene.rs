@@ -161,7 +161,7 @@ fn listers(cluster: &Cluster, world: &mut World) -> Result<Listers, ModelError> 
         csi_drivers: by_name!(CsiDriver, csi_drivers),
         csi_storage_capacities: by_namespace_and_name!(CsiStorageCapacity, csi_storage_capacities),
         volume_attachments: by_name!(VolumeAttachment, volume_attachments),
-        device_classes: BTreeMap::new(),
         pod_disruption_budgets: by_namespace_and_name!(PodDisruptionBudget, pod_disruption_budgets),
+        ..Listers::default()
     })
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
+use crate::framework::Write;
+
 /// Something to be done to the cluster. The scheduler does nothing itself; what came of a command
 /// that can fail comes back as a notification.
 #[derive(Clone, Debug)]
@@ -14,6 +16,14 @@ pub enum Command {
         pod: Arc<Pod>,
         /// Where.
         node: Text,
+    },
+    /// Write what a pod needs before it is bound; the answer is
+    /// [`Scheduler::written`](crate::Scheduler::written).
+    Write {
+        /// For whom.
+        for_pod: Arc<Pod>,
+        /// What.
+        write: Write,
     },
     /// Write to the pod's status.
     PatchStatus {

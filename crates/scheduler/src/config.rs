@@ -40,6 +40,7 @@ use crate::document::{Node, Problems, Tree, decode};
 pub use known::{Gates, Known, KnownPlugin, Point};
 pub use plugins::{Plugin, PluginSet, Plugins};
 pub use profile::{PointPlugin, Profile};
+pub use yaml::print as print_yaml;
 
 pub use crate::document::{DocumentError as ConfigError, Duration, Problem};
 

@@ -16,6 +16,7 @@ pub mod framework;
 mod listers;
 mod nodes;
 pub mod plugins;
+mod registry;
 mod scheduler;
 #[cfg(test)]
 mod testing;
@@ -23,6 +24,7 @@ mod testing;
 pub use cache::Cache;
 pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
-pub use listers::Listers;
+pub use listers::{Assumptions, Listers};
 pub use nodes::{NodeInfo, Nodes};
-pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler};
+pub use registry::{BuildError, Registry};
+pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler, Sort};

@@ -1,5 +1,6 @@
 //! The plugins of the default profile, one file each.
 
+mod default_binder;
 mod default_preemption;
 mod dynamic_resources;
 mod image_locality;
@@ -14,6 +15,7 @@ mod node_unschedulable;
 mod node_volume_limits;
 mod pod_claims;
 mod pod_topology_spread;
+mod priority_sort;
 mod resource_allocation;
 mod scheduling_gates;
 mod taint_toleration;
@@ -26,6 +28,7 @@ use serde_json::Value;
 
 use crate::framework::{Extensions, Framework};
 
+pub use default_binder::DefaultBinder;
 pub use default_preemption::{DefaultPreemption, Preempting, PreemptionCandidate};
 pub use dynamic_resources::DynamicResources;
 pub use image_locality::ImageLocality;
@@ -39,6 +42,7 @@ pub use node_resources_fit::NodeResourcesFit;
 pub use node_unschedulable::NodeUnschedulable;
 pub use node_volume_limits::NodeVolumeLimits;
 pub use pod_topology_spread::PodTopologySpread;
+pub use priority_sort::PrioritySort;
 pub use scheduling_gates::SchedulingGates;
 pub use taint_toleration::TaintToleration;
 pub use volume_binding::{PodVolumes, VolumeBinding};
@@ -61,6 +65,7 @@ pub struct ArgumentError {
 /// Every plugin of the default profile in its order, with its weight in scoring.
 pub const DEFAULT: &[(&str, Make, i64)] = &[
     ("SchedulingGates", |_, _| Ok(SchedulingGates::extensions()), 0),
+    ("PrioritySort", |_, _| Ok(PrioritySort::extensions()), 0),
     ("NodeUnschedulable", NodeUnschedulable::extensions, 0),
     ("NodeName", |_, _| Ok(NodeName::extensions()), 0),
     ("TaintToleration", |_, _| Ok(TaintToleration::extensions()), 3),
@@ -77,6 +82,7 @@ pub const DEFAULT: &[(&str, Make, i64)] = &[
     ("DefaultPreemption", DefaultPreemption::extensions, 0),
     ("NodeResourcesBalancedAllocation", NodeResourcesBalancedAllocation::extensions, 1),
     ("ImageLocality", |_, _| Ok(ImageLocality::extensions()), 1),
+    ("DefaultBinder", |_, _| Ok(DefaultBinder::extensions()), 0),
     ("NodeDeclaredFeatures", |_, _| Ok(NodeDeclaredFeatures::extensions()), 0),
 ];
 

@@ -1,50 +1,57 @@
 //! The scheduler: told what happens, it says what to do.
 
+mod binding;
 mod cycle;
 mod failure;
 mod nodes;
 mod objects;
+mod permit;
 mod pods;
 mod rules;
+mod sort;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Config, Finished, Observer, PluginId, PrioritySort, Queue, Rejection, Time};
+use roadstead_queue::{Config, Observer, Place, PluginId, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
 use crate::events::Object;
-use crate::framework::{Framework, Nominations};
+use crate::framework::{Framework, Nominations, Verdict};
+use binding::Binding;
+use permit::Permitting;
 
 pub use objects::Change;
 pub use rules::{PodKey, QueuedPod, Rules};
+pub use sort::Sort;
 
 /// A Kubernetes scheduler as a state machine.
 ///
 /// Notifications come in as method calls: what happened to pods ([`pod_set`](Self::pod_set),
 /// [`pod_gone`](Self::pod_gone)), nodes and other objects, and what came of commands
-/// ([`bound`](Self::bound), [`evicted`](Self::evicted)). [`schedule_one`](Self::schedule_one) runs
+/// ([`bound`](Self::bound), [`written`](Self::written), [`evicted`](Self::evicted)). [`schedule_one`](Self::schedule_one) runs
 /// a scheduling cycle, [`commands`](Self::commands) tells what is to be done. It reads no clock
 /// and does no I/O: the same calls give the same commands.
 pub struct Scheduler<V = ()> {
-    queue: Queue<Rules, PrioritySort, V>,
+    queue: Queue<Rules, Sort, V>,
     cache: Cache,
     commands: VecDeque<Command>,
-    /// Pods whose binding was asked for, by uid.
+    /// Pods that wait for permission to be bound, by uid.
+    permits: BTreeMap<Text, Permitting>,
+    /// Pods that are being bound, by uid.
     binding: BTreeMap<Text, Binding>,
+    /// When to look at one of these again.
+    timers: BTreeSet<(Time, Text)>,
+    /// What plugins said of pods that wait for permission, until it is acted upon.
+    answers: VecDeque<(Text, &'static str, Verdict)>,
+    /// Pods that plugins want to be tried soon.
+    to_activate: Vec<PodKey>,
     /// How many of its victims' evictions are not answered yet, by the preemptor's uid.
     evictions: BTreeMap<Text, Evictions>,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
-}
-
-/// A binding under way.
-struct Binding {
-    pod: Arc<Pod>,
-    node: Text,
-    finished: Finished<QueuedPod>,
 }
 
 struct Evictions {
@@ -63,12 +70,17 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         seed: u64,
     ) -> Self {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
+        let sort = Sort::of(&profiles);
         let (rules, plugins) = Rules::new(profiles);
         Self {
-            queue: Queue::with(config, plugins, rules, PrioritySort, observer),
+            queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
             commands: VecDeque::new(),
+            permits: BTreeMap::new(),
             binding: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            answers: VecDeque::new(),
+            to_activate: Vec::new(),
             evictions: BTreeMap::new(),
             tie_breaker: seed,
         }
@@ -77,15 +89,6 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     /// What is to be done, in order; each is told once.
     pub fn commands(&mut self) -> impl Iterator<Item = Command> {
         std::mem::take(&mut self.commands).into_iter()
-    }
-
-    /// A binding was answered. `Err` says why it failed.
-    pub fn bound(&mut self, uid: &Text, result: Result<(), String>, now: Time) {
-        let Some(Binding { pod, node, finished }) = self.binding.remove(uid) else { return };
-        match result {
-            Ok(()) => self.note_scheduled(&pod, &node),
-            Err(message) => self.binding_failed(&pod, finished, &message, now),
-        }
     }
 
     /// An eviction that a preemptor had asked for was answered. `Err` says why it failed; that the
@@ -101,25 +104,37 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             return;
         };
         self.tell_preemption(|preempting| preempting.finish(&preemptor.uid));
-        if failed {
-            self.queue.activate([&PodKey::of(&preemptor)], now);
+        let key = PodKey::of(&preemptor);
+        // At its gate it may have slept through its victims' deletion.
+        let is_gated = matches!(self.queue.place(&key), Some(Place::Gated { .. }));
+        if failed || is_gated {
+            self.queue.activate([&key], now);
         }
     }
 
     /// Does what is due by time alone.
     pub fn on_time(&mut self, now: Time) {
         self.queue.on_time(now);
+        while self.timers.first().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, pod)) = self.timers.pop_first()
+        {
+            if !self.permission_due(&pod, now) {
+                self.look_at_binding(&pod, now);
+            }
+        }
+        self.settle(now);
     }
 
     /// When [`on_time`](Self::on_time) next has something to do.
     #[must_use]
     pub fn next_wakeup(&self) -> Option<Time> {
-        self.queue.next_wakeup()
+        let timer = self.timers.first().map(|(at, _)| *at);
+        self.queue.next_wakeup().into_iter().chain(timer).min()
     }
 
     /// The queue, to be looked at.
     #[must_use]
-    pub fn queue(&self) -> &Queue<Rules, PrioritySort, V> {
+    pub fn queue(&self) -> &Queue<Rules, Sort, V> {
         &self.queue
     }
 
@@ -129,39 +144,15 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         &self.cache
     }
 
-    /// How many bindings are not answered yet.
+    /// How many pods have a node and are not bound yet.
     #[must_use]
     pub fn bindings(&self) -> usize {
-        self.binding.len()
+        self.permits.len() + self.binding.len()
     }
 
     /// The queue's numbers for these plugins.
     fn plugin_ids<'a>(&self, names: impl IntoIterator<Item = &'a &'static str>) -> Vec<PluginId> {
         names.into_iter().filter_map(|name| self.queue.plugins().id(name)).collect()
-    }
-
-    /// A binding came to nothing: the pod is forgotten and tried again after a backoff.
-    fn binding_failed(
-        &mut self,
-        pod: &Arc<Pod>,
-        finished: Finished<QueuedPod>,
-        message: &str,
-        now: Time,
-    ) {
-        self.forget(pod, now);
-        let text = format!("running Bind plugin \"DefaultBinder\": {message}");
-        if let Some(current) = self.current(pod) {
-            let newest = self.queue.policy_mut().queued(&current);
-            let rejection = Rejection { newest, ..Rejection::error() };
-            // It fails only if another pod of that name waits, which then goes first.
-            let _ = self.queue.reject_finished(finished, rejection, now);
-            self.report_failure(
-                &current,
-                crate::framework::Nomination::Clear,
-                "SchedulerError",
-                &text,
-            );
-        }
     }
 
     /// What the cluster shows of a pod, if it is still the same and on no node.
@@ -173,7 +164,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 }
 
 /// Who is nominated where, as the queue knows it.
-struct Nominated<'a, V>(&'a Queue<Rules, PrioritySort, V>);
+struct Nominated<'a, V>(&'a Queue<Rules, Sort, V>);
 
 impl<V> Nominations for Nominated<'_, V> {
     fn to(&self, node: &Text) -> Vec<Arc<Pod>> {

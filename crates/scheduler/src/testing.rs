@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::events::{self, ClusterEvent, Object};
 use crate::framework::{Context, CycleState, Extensions, Framework, Nominations, Status};
-use crate::listers::Listers;
+use crate::listers::{Assumptions, Listers};
 use crate::nodes::{NodeInfo, Nodes};
 use crate::plugins::Make;
 
@@ -252,6 +252,7 @@ fn listers(lists: &Value, w: &mut World) -> Listers {
         volume_attachments: named!("volumeAttachments", VolumeAttachment),
         device_classes: named!("deviceClasses", DeviceClass),
         pod_disruption_budgets: in_namespaces!("podDisruptionBudgets", PodDisruptionBudget),
+        assumptions: Assumptions::default(),
     }
 }
 

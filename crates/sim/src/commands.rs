@@ -1,5 +1,7 @@
 //! Doing what the scheduler wants done.
 
+mod writes;
+
 use k8s_openapi::api::core::v1::PodCondition;
 use roadstead_cluster::embedded::{Binding, DeleteOptions, PodStatusPatch};
 use roadstead_cluster::{ApiError, Kind};
@@ -17,6 +19,12 @@ impl Simulation {
                 let result = self.bind(&pod, &node);
                 let uid = pod.uid.clone();
                 self.transit.send_answer(Answer::Bound { uid, result }, self.now);
+                true
+            }
+            Command::Write { for_pod, write } => {
+                let result = self.write(&write).map_err(|error| error.to_string());
+                let uid = for_pod.uid.clone();
+                self.transit.send_answer(Answer::Written { uid, result }, self.now);
                 true
             }
             Command::PatchStatus { pod, condition, nominated_node } => {

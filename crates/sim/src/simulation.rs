@@ -248,6 +248,10 @@ impl Simulation {
                     self.stirred = self.now;
                     self.scheduler.bound(&uid, result, self.now);
                 }
+                Parcel::Answer(Answer::Written { uid, result }) => {
+                    self.stirred = self.now;
+                    self.scheduler.written(&uid, result, self.now);
+                }
                 Parcel::Answer(Answer::Evicted { preemptor, result }) => {
                     self.stirred = self.now;
                     self.scheduler.evicted(&preemptor, &result, self.now);

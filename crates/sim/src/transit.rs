@@ -56,6 +56,7 @@ pub(crate) enum Parcel {
 
 pub(crate) enum Answer {
     Bound { uid: Text, result: Result<(), String> },
+    Written { uid: Text, result: Result<(), String> },
     Evicted { preemptor: Text, result: Result<(), String> },
 }
 

@@ -11,6 +11,12 @@ pub struct Duration {
     nanoseconds: i64,
 }
 
+impl From<std::time::Duration> for Duration {
+    fn from(duration: std::time::Duration) -> Self {
+        Self { nanoseconds: i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX) }
+    }
+}
+
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self { nanoseconds: 0 };

@@ -100,7 +100,7 @@ impl Framework {
     ) -> Result<PreFiltered, PreFilterFailure> {
         let mut found = PreFiltered::default();
         let mut rejected = None;
-        for plugin in self.each(|extensions| extensions.pre_filter.as_ref()) {
+        for plugin in &self.pre_filter {
             let name = plugin.name();
             match plugin.pre_filter(context, state, pod) {
                 Ok(PreFilterAnswer::Skip) => state.skip_filter.push(name),
@@ -184,7 +184,7 @@ impl Framework {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        for plugin in self.each(|extensions| extensions.filter.as_ref()) {
+        for plugin in &self.filter {
             let name = plugin.name();
             if state.skip_filter.contains(&name) {
                 continue;
@@ -239,9 +239,9 @@ impl Framework {
         state: &mut CycleState,
         step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
     ) -> Result<(), Status> {
-        for plugin in self.each(|extensions| extensions.pre_filter.as_ref()) {
+        for plugin in &self.pre_filter {
             if !state.skip_filter.contains(&plugin.name()) {
-                step(plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
+                step(&**plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
             }
         }
         Ok(())

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Action, Ask, Hint, HintError, Resource};
+use roadstead_queue::{Action, Ask, Hint, HintError, Resource, Time};
 
+use super::binding::{Bind, Permit, PostBind, PreBind, Reserve};
 use super::{Context, CycleState, Framework, Status};
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, ClusterEvent};
@@ -52,6 +53,28 @@ impl Registration {
     #[must_use]
     pub const fn new(resource: Resource, action: Action, ask: Ask) -> Self {
         Self { resource, action, ask }
+    }
+}
+
+/// Decides which pod is tried first. All profiles share one queue, and so one such plugin.
+pub trait QueueSort: Plugin {
+    /// Where the pod stands that was queued at that time: the least rank goes first. It is asked
+    /// again when the pod changes.
+    fn rank(&self, pod: &Pod, queued_at: Time) -> Rank;
+}
+
+/// A pod's place in the order of the queue. Of two with one rank, who came first goes first.
+// In pieces, for an alignment of four: a rank is kept for every waiting pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank([u32; 4]);
+
+impl Rank {
+    /// By the first number, then by the second.
+    #[must_use]
+    pub fn by(first: u64, second: u64) -> Self {
+        let halves = |number: u64| [(number >> 32) as u32, number as u32];
+        let ([a, b], [c, d]) = (halves(first), halves(second));
+        Self([a, b, c, d])
     }
 }
 
@@ -261,12 +284,18 @@ pub trait Score: Plugin {
 #[derive(Clone)]
 pub struct Extensions {
     pub(crate) plugin: Arc<dyn Plugin>,
+    pub(crate) queue_sort: Option<Arc<dyn QueueSort>>,
     pub(crate) pre_enqueue: Option<Arc<dyn PreEnqueue>>,
     pub(crate) pre_filter: Option<Arc<dyn PreFilter>>,
     pub(crate) filter: Option<Arc<dyn Filter>>,
     pub(crate) post_filter: Option<Arc<dyn PostFilter>>,
     pub(crate) pre_score: Option<Arc<dyn PreScore>>,
     pub(crate) score: Option<Arc<dyn Score>>,
+    pub(crate) reserve: Option<Arc<dyn Reserve>>,
+    pub(crate) permit: Option<Arc<dyn Permit>>,
+    pub(crate) pre_bind: Option<Arc<dyn PreBind>>,
+    pub(crate) bind: Option<Arc<dyn Bind>>,
+    pub(crate) post_bind: Option<Arc<dyn PostBind>>,
 }
 
 /// Names the points that a plugin joins: `Joining::new(NodeName).filter().done()`.
@@ -281,14 +310,29 @@ impl<P: Plugin + 'static> Joining<P> {
         let plugin = Arc::new(plugin);
         let extensions = Extensions {
             plugin: plugin.clone(),
+            queue_sort: None,
             pre_enqueue: None,
             pre_filter: None,
             filter: None,
             post_filter: None,
             pre_score: None,
             score: None,
+            reserve: None,
+            permit: None,
+            pre_bind: None,
+            bind: None,
+            post_bind: None,
         };
         Self { plugin, extensions }
+    }
+
+    /// It joins QueueSort.
+    pub fn queue_sort(mut self) -> Self
+    where
+        P: QueueSort,
+    {
+        self.extensions.queue_sort = Some(self.plugin.clone());
+        self
     }
 
     /// It joins PreEnqueue.
@@ -342,6 +386,51 @@ impl<P: Plugin + 'static> Joining<P> {
         P: Score,
     {
         self.extensions.score = Some(self.plugin.clone());
+        self
+    }
+
+    /// It joins Reserve.
+    pub fn reserve(mut self) -> Self
+    where
+        P: Reserve,
+    {
+        self.extensions.reserve = Some(self.plugin.clone());
+        self
+    }
+
+    /// It joins Permit.
+    pub fn permit(mut self) -> Self
+    where
+        P: Permit,
+    {
+        self.extensions.permit = Some(self.plugin.clone());
+        self
+    }
+
+    /// It joins PreBind.
+    pub fn pre_bind(mut self) -> Self
+    where
+        P: PreBind,
+    {
+        self.extensions.pre_bind = Some(self.plugin.clone());
+        self
+    }
+
+    /// It joins Bind.
+    pub fn bind(mut self) -> Self
+    where
+        P: Bind,
+    {
+        self.extensions.bind = Some(self.plugin.clone());
+        self
+    }
+
+    /// It joins PostBind.
+    pub fn post_bind(mut self) -> Self
+    where
+        P: PostBind,
+    {
+        self.extensions.post_bind = Some(self.plugin.clone());
         self
     }
 

@@ -48,13 +48,12 @@ impl Framework {
         pod: &Arc<Pod>,
         diagnosis: &Diagnosis,
     ) -> PostFiltered {
-        let mut plugins = self.each(|extensions| extensions.post_filter.as_ref()).peekable();
-        if plugins.peek().is_none() {
+        if self.post_filter.is_empty() {
             return PostFiltered::refused(Nomination::Clear, String::new());
         }
         let mut nomination = Nomination::Keep;
         let mut reasons: Vec<String> = Vec::new();
-        for plugin in plugins {
+        for plugin in &self.post_filter {
             let answer = plugin.post_filter(self, context, state, pod, diagnosis);
             let wanted = answer.nomination;
             let Err(status) = answer.result else {

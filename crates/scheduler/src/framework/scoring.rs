@@ -2,7 +2,7 @@
 
 use roadstead_model::Pod;
 
-use super::{Code, Context, CycleState, Framework, PreScoreAnswer, Status};
+use super::{Code, Context, CycleState, Framework, PreScoreAnswer, Status, Weighted};
 use crate::nodes::NodeInfo;
 
 /// One node's scores.
@@ -30,7 +30,7 @@ impl Framework {
         pod: &Pod,
         nodes: &[&NodeInfo],
     ) -> Result<Vec<NodeScores>, Status> {
-        for plugin in self.each(|extensions| extensions.pre_score.as_ref()) {
+        for plugin in &self.pre_score {
             let name = plugin.name();
             match plugin.pre_score(context, state, pod, nodes) {
                 Ok(PreScoreAnswer::Proceed) => {}
@@ -42,8 +42,7 @@ impl Framework {
             }
         }
         let mut all = vec![NodeScores::default(); nodes.len()];
-        for enabled in &self.plugins {
-            let Some(plugin) = &enabled.extensions.score else { continue };
+        for Weighted { plugin, weight } in &self.score {
             let name = plugin.name();
             if state.skip_score.contains(&name) {
                 continue;
@@ -65,7 +64,7 @@ impl Framework {
                     return Err(Status::error(text).from_plugin(name));
                 }
                 node.plugins.push((name, score));
-                node.total += score * enabled.weight;
+                node.total += score * weight;
             }
         }
         Ok(all)

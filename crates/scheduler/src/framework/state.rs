@@ -11,6 +11,7 @@ pub struct CycleState {
     kept: Vec<(&'static str, Box<dyn Kept>)>,
     pub(crate) skip_filter: Vec<&'static str>,
     pub(crate) skip_score: Vec<&'static str>,
+    pub(crate) skip_pre_bind: Vec<&'static str>,
 }
 
 impl CycleState {

@@ -79,6 +79,16 @@ impl Status {
         Self { plugin, ..self }
     }
 
+    /// The same, saying where it went wrong. A rejection says what it says.
+    #[must_use]
+    pub(crate) fn with_context(self, context: impl FnOnce() -> String) -> Self {
+        if self.code.is_rejection() {
+            return self;
+        }
+        let text = format!("{}: {self}", context());
+        Self { reasons: vec![text.into()], ..self }
+    }
+
     /// What kind of no it is.
     #[must_use]
     pub fn code(&self) -> Code {

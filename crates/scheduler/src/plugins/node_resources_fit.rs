@@ -63,7 +63,17 @@ impl Plugin for NodeResourcesFit {
     fn hint(&self, listers: &Listers, pod: &Pod, event: &ClusterEvent) -> Result<Hint, HintError> {
         let may_help = if event.resource == events::NODE {
             let (old, new) = events::nodes(event)?;
-            new.is_none_or(|new| node_may_help(listers, pod, old.map(|old| &**old), new))
+            // D12: what the profile ignores does not count here either; upstream's isFit
+            // knows nothing of it. Where it does count there, it may count for us too.
+            let may_help = |ignored: &Ignored, new: &Node| {
+                node_may_help(
+                    &scalars(&pod.spec().requests.total, ignored, listers),
+                    pod,
+                    old.map(|old| &**old),
+                    new,
+                )
+            };
+            new.is_none_or(|new| may_help(&self.ignored, new) || may_help(&Ignored::default(), new))
         } else if event.resource == events::DEVICE_CLASS {
             let (old, new) = events::device_classes(event)?;
             new.is_none_or(|new| device_class_may_help(pod, old.map(|old| &**old), new))
@@ -79,13 +89,10 @@ impl Plugin for NodeResourcesFit {
 }
 
 /// Whether a node is big enough, and either new or bigger than it was in something that counts.
-fn node_may_help(listers: &Listers, pod: &Pod, old: Option<&Node>, new: &Node) -> bool {
+fn node_may_help(scalars: &[Scalar], pod: &Pod, old: Option<&Node>, new: &Node) -> bool {
     let asked = &pod.spec().requests.total;
-    // Upstream's isFit knows nothing of ignored resources: a pod that asks for one comes back
-    // only for nodes that have it.
-    let scalars = scalars(asked, &Ignored::default(), listers);
     let empty = Usage { requested: &Resources::default(), pods: 0 };
-    if shortage(asked, &scalars, new, &empty).is_some() {
+    if shortage(asked, scalars, new, &empty).is_some() {
         return false;
     }
     let Some(old) = old else { return true };
@@ -488,7 +495,8 @@ mod tests {
             ("less than the pod needs",       "memory=2",              "pods=9 memory=9",       "pods=10 memory=1",      "Skip"),
             ("room for more pods",            "",                      "pods=8",                "pods=9",                "Queue"),
             ("more, and nothing asked for",   "",                      "pods=9",                "pods=9 cpu=9",          "Skip"),
-            ("an ignored one is missing",     "example.com/ignored=1", NEW,                     "pods=9",                "Skip"),
+            ("an ignored one is missing",     "example.com/ignored=1", NEW,                     "pods=9",                "Queue"),
+            ("more of an ignored one",        "example.com/ignored=1", "pods=9 example.com/ignored=1", "pods=9 example.com/ignored=2", "Queue"),
             ("devices on a new node",         "device.io/x=1",         NEW,                     "pods=9",                "Queue"),
             ("devices on an old node",        "device.io/x=1",         "pods=9 device.io/x=1",  "pods=9",                "Queue"),
         ];

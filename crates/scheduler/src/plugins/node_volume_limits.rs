@@ -66,11 +66,13 @@ impl Plugin for NodeVolumeLimits {
     }
 }
 
-/// As upstream's isSchedulableAfterCSINodeUpdated: a limit that is gone counts as nothing, though
-/// it is the highest of all.
+/// Whether some driver may attach more than before.
+// D9: no limit is the highest of all; upstream takes one that is gone for nothing.
 fn has_higher_limit(old: &CsiNode, new: &CsiNode) -> bool {
-    let limits = new.drivers.iter().filter_map(|(driver, limit)| Some((driver, (*limit)?)));
-    limits.into_iter().any(|(driver, limit)| limit > old.limit(driver).unwrap_or(0))
+    let mut limits = new.drivers.iter().filter_map(|(driver, limit)| Some((driver, (*limit)?)));
+    let mut before = old.drivers.iter().filter(|(_, limit)| limit.is_some());
+    limits.any(|(driver, limit)| limit > old.limit(driver).unwrap_or(0))
+        || before.any(|(driver, _)| new.limit(driver).is_none())
 }
 
 /// Whether volumes may be detached now that the pod is gone.
@@ -79,12 +81,12 @@ fn may_detach(gone: &Pod) -> bool {
     was_placed && gone.spec().volumes.iter().any(is_attachable)
 }
 
-/// Whether the pod may attach a volume in place of the one that is detached. As upstream's
-/// isSchedulableAfterVolumeAttachmentDeleted it looks at no ephemeral volumes.
+/// Whether the pod may attach a volume in place of the one that is detached.
+// D10: ephemeral volumes are attached too; upstream does not look at them here.
 fn may_need(pod: &Pod, gone: &VolumeAttachment) -> Result<bool, HintError> {
     for volume in &pod.spec().volumes {
         match volume {
-            Volume::Claim(_) => return Ok(true),
+            Volume::Claim(_) | Volume::Ephemeral { .. } => return Ok(true),
             Volume::InTree(disk) => match &disk.csi {
                 Ok(disk) if disk.driver == gone.attacher => return Ok(true),
                 Ok(_) => {}
@@ -441,7 +443,7 @@ mod tests {
             ("less", &["csi-1"], &nodes, limit(Some(3)), limit(Some(2)), "Skip"),
             ("as much", &["csi-1"], &nodes, limit(Some(3)), limit(Some(3)), "Skip"),
             ("a first limit", &["csi-1"], &nodes, csi_node(&[]), limit(Some(1)), "Queue"),
-            ("no limit any more", &["csi-1"], &nodes, limit(Some(3)), limit(None), "Skip"),
+            ("D9: no limit any more", &["csi-1"], &nodes, limit(Some(3)), limit(None), "Queue"),
             ("a claim's pod goes", &["csi-1"], &pods, gone("x-1", Some("n")), NONE, "Queue"),
             ("an ephemeral one's", &["csi-1"], &pods, gone("eph", Some("n")), NONE, "Queue"),
             ("a disk's", &["csi-1"], &pods, gone("vol-1", Some("n")), NONE, "Queue"),
@@ -464,7 +466,7 @@ mod tests {
             ("its driver's", &["vol-1"], &attachments, detached("ebs.csi.aws.com"), NONE, "Queue"),
             ("another driver's", &["vol-1"], &attachments, detached("csi"), NONE, "Skip"),
             ("no driver's", &["dir-1"], &attachments, detached("csi"), NONE, "Skip"),
-            ("an ephemeral volume", &["eph-1"], &attachments, detached("csi"), NONE, "Skip"),
+            ("D10: ephemeral", &["eph-1"], &attachments, detached("csi"), NONE, "Queue"),
             ("a disk without a name", &["aws://z/x"], &attachments, detached("csi"), NONE, "Error"),
             ("attached", &["csi-1"], &attachments, NONE, detached("csi"), "deaf"),
         ];

@@ -1,11 +1,13 @@
 //! Finds volumes for a pod's claims on each node, or sees that they can be made there.
 
+mod binding;
 mod needs;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use roadstead_model::{
     ClaimPhase, CsiDriver, PersistentVolume, PersistentVolumeClaim, Pod, Text, Volume,
@@ -30,7 +32,10 @@ use needs::Needs;
 /// Claims that are bound tie the pod to where their volumes can be reached. Claims of classes that
 /// wait for their first consumer are matched with free volumes or left to their provisioner. All
 /// others must be bound before the pod can be placed.
-pub struct VolumeBinding;
+pub struct VolumeBinding {
+    /// How long a pod waits for its volumes once they were asked for.
+    bind_timeout: Duration,
+}
 
 /// What a node has for a pod's claims that are not bound yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +53,10 @@ impl VolumeBinding {
     ///
     /// A negative time-out, a shape, or an argument that is not known.
     pub fn extensions(arguments: &Value) -> Result<Extensions, ArgumentError> {
-        Arguments::read(arguments)?;
-        Ok(Joining::new(Self).pre_filter().filter().pre_score().score().done())
+        let seconds = Arguments::read(arguments)?.bind_timeout_seconds;
+        let bind_timeout = Duration::from_secs(seconds.unsigned_abs());
+        let plugin = Joining::new(Self { bind_timeout }).pre_filter().filter().pre_score().score();
+        Ok(plugin.reserve().pre_bind().done())
     }
 
     /// What Filter found on the node in this cycle; `None` where nothing is left to be bound.
@@ -110,12 +117,17 @@ impl Plugin for VolumeBinding {
     }
 }
 
-/// Whether a driver of the pod has stopped publishing how much it can store. As upstream's
-/// isSchedulableAfterCSIDriverChange it looks at the drivers of inline volumes only, though it is
-/// for claims that capacity is asked about.
+/// Whether a driver has stopped publishing how much it can store, which may have kept the pod
+/// away.
+// D11: it is for claims that capacity is asked about; upstream's isSchedulableAfterCSIDriverChange
+// looks at the drivers of inline volumes only.
 fn no_longer_counts(pod: &Pod, old: &CsiDriver, new: &CsiDriver) -> bool {
-    let is_own = |volume: &Volume| matches!(volume, Volume::Csi { driver } if *driver == new.name);
-    old.storage_capacity && !new.storage_capacity && pod.spec().volumes.iter().any(is_own)
+    let is_concerned = |volume: &Volume| match volume {
+        Volume::Csi { driver } => *driver == new.name,
+        Volume::Claim(_) | Volume::Ephemeral { .. } => true,
+        _ => false,
+    };
+    old.storage_capacity && !new.storage_capacity && pod.spec().volumes.iter().any(is_concerned)
 }
 
 impl PreFilter for VolumeBinding {

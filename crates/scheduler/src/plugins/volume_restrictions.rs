@@ -54,11 +54,12 @@ impl Plugin for VolumeRestrictions {
 }
 
 /// Whether the pod may have waited for what `gone` had. As upstream's isSchedulableAfterPodDeleted
-/// it looks at no pod of another namespace, though disks know no namespaces, and at no access mode.
+/// it looks at no access mode.
+// D8: disks know no namespaces; upstream looks at no pod of another one.
 fn makes_room(pod: &Pod, gone: &Pod) -> bool {
-    gone.namespace() == pod.namespace()
-        && (has_conflict(pod, gone)
-            || named_claims(gone).any(|theirs| named_claims(pod).any(|own| own == theirs)))
+    let shares_a_claim =
+        || named_claims(gone).any(|theirs| named_claims(pod).any(|own| own == theirs));
+    has_conflict(pod, gone) || (gone.namespace() == pod.namespace() && shares_a_claim())
 }
 
 impl PreFilter for VolumeRestrictions {
@@ -302,7 +303,7 @@ mod tests {
         let rows = [
             ("its disk comes free", &pods, gone, pod_gone("default", gce("foo", false)), "Queue"),
             ("another disk", &pods, gone, pod_gone("default", gce("bar", false)), "Skip"),
-            ("a disk elsewhere", &pods, gone, pod_gone("other", gce("foo", false)), "Skip"),
+            ("D8: its disk, elsewhere", &pods, gone, pod_gone("other", gce("foo", false)), "Queue"),
             ("its claim comes free", &pods, gone, pod_gone("default", claim("one")), "Queue"),
             ("a claim elsewhere", &pods, gone, pod_gone("other", claim("one")), "Skip"),
             ("a pod comes", &pods, made, pod_gone("default", claim("one")), "deaf"),

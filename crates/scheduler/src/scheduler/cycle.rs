@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Attempt, Observer, Profile, Time};
+use roadstead_queue::{Observer, Profile, Time};
 
-use super::{Binding, Nominated, PodKey, QueuedPod, Scheduler};
+use super::binding::Placed;
+use super::{Nominated, PodKey, QueuedPod, Scheduler};
 use crate::command::{Command, Record};
 use crate::diagnosis::Diagnosis;
 use crate::events::Object;
@@ -27,7 +28,11 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             self.queue.finish(attempt);
         } else {
             match self.find_node(&pod, profile, now) {
-                Ok(Found::Node(node)) => self.assume(attempt, &pod, node, now),
+                Ok(Found::Node(found)) => {
+                    let FoundNode { node, state, framework } = *found;
+                    self.place(attempt, Placed { pod, node, framework, state }, now);
+                    self.settle(now);
+                }
                 Ok(Found::Nowhere(nowhere)) => self.fits_nowhere(attempt, &pod, *nowhere, now),
                 Ok(Found::NoNodes) => self.has_no_nodes(attempt, &pod, now),
                 Err(status) => self.went_wrong(attempt, &pod, &status, now),
@@ -57,24 +62,6 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         }));
     }
 
-    /// The node is the pod's from now on, as far as the scheduler is concerned.
-    fn assume(&mut self, attempt: Attempt, pod: &Arc<Pod>, node: Text, now: Time) {
-        // As the cluster will show it: events about it must tell that it is on a node.
-        let mut assumed = (**pod).clone();
-        assumed.node_name = Some(node.clone());
-        if let Err(message) = self.cache.assume(Arc::new(assumed), node.clone()) {
-            return self.went_wrong(attempt, pod, &Status::error(message), now);
-        }
-        let Some(item) = self.queue.item(&attempt) else { return };
-        let (key, incarnation) = (PodKey::of(pod), roadstead_queue::Item::incarnation(item));
-        self.queue.unnominate(&key, incarnation);
-        // From here on it cannot be called unschedulable, and no events are kept for it.
-        let Some(finished) = self.queue.finish(attempt) else { return };
-        let binding = Binding { pod: pod.clone(), node: node.clone(), finished };
-        self.binding.insert(pod.uid.clone(), binding);
-        self.commands.push_back(Command::Bind { pod: pod.clone(), node });
-    }
-
     fn find_node(&mut self, pod: &Arc<Pod>, profile: Profile, now: Time) -> Result<Found, Status> {
         // Puts the nodes in order, if they are not.
         if self.cache.nodes().is_empty() {
@@ -102,7 +89,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             }
         };
         if let Some(node) = self.nominated_node_fits(framework, &context, &state, pod) {
-            return Ok(Found::Node(node));
+            return Ok(Found::node(node, state, framework));
         }
         let candidates = framework.filter_all(&context, &state, pod, &filtered)?;
         let best = match candidates.feasible.as_slice() {
@@ -115,7 +102,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         };
         // Every choice moves on, so that equal nodes take turns; a run repeats with its seed.
         self.tie_breaker = self.tie_breaker.wrapping_add(1);
-        Ok(Found::Node(best))
+        Ok(Found::node(best, state, framework))
     }
 
     /// The node that the pod was promised comes first; its score does not matter.
@@ -152,9 +139,22 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
 /// What the search for a node came to.
 enum Found {
-    Node(Text),
+    Node(Box<FoundNode>),
     Nowhere(Box<Nowhere>),
     NoNodes,
+}
+
+impl Found {
+    fn node(node: Text, state: CycleState, framework: &Arc<Framework>) -> Self {
+        Self::Node(Box::new(FoundNode { node, state, framework: framework.clone() }))
+    }
+}
+
+/// The node for a pod, and what is needed to go on.
+struct FoundNode {
+    node: Text,
+    state: CycleState,
+    framework: Arc<Framework>,
 }
 
 /// Why a pod fits nowhere, and what is needed to try preemption.

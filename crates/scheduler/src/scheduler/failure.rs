@@ -36,7 +36,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         if let Some(preemption) = &answer.preemption {
-            self.preempt(pod, preemption);
+            self.preempt(pod, preemption, now);
         }
         let rejection = Rejection::by(&unschedulable).pending(&pending);
         self.come_back(attempt, pod, rejection, now);
@@ -62,7 +62,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     }
 
     /// Puts a pod back whose attempt failed, unless it is gone or was bound meanwhile.
-    fn come_back(
+    pub(super) fn come_back(
         &mut self,
         attempt: Attempt,
         pod: &Pod,
@@ -134,7 +134,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     }
 
     /// Asks for the victims to go. Until that is answered the preemptor is held at its gate.
-    fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption) {
+    fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption, now: Time) {
         for other in &preemption.unnominate {
             let nominated_node = Some(Text::unshared(""));
             self.commands.push_back(Command::PatchStatus {
@@ -143,8 +143,16 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 nominated_node,
             });
         }
-        let victims: Vec<_> =
-            preemption.victims.iter().filter(|victim| !victim.is_terminating()).collect();
+        let mut victims = Vec::new();
+        for victim in preemption.victims.iter().filter(|victim| !victim.is_terminating()) {
+            // One that is not bound yet need not be deleted: it gives its node back here.
+            let is_here = self.preempted_while_waiting(&victim.uid, now)
+                || self.cancel_pre_bind(&victim.uid, PREEMPTED, now);
+            self.record_preemption(victim, pod, &preemption.node, is_here);
+            if !is_here {
+                victims.push(victim);
+            }
+        }
         if victims.is_empty() {
             return;
         }
@@ -162,16 +170,21 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         for victim in victims {
             self.commands
                 .push_back(Command::Evict { victim: victim.clone(), preemptor: pod.clone() });
-            self.commands.push_back(Command::RecordEvent(Record {
-                regarding: victim.clone(),
-                related: Some(pod.clone()),
-                is_warning: false,
-                reason: "Preempted",
-                action: "Preempting",
-                note: format!("Preempted by pod {} on node {}", pod.uid, preemption.node),
-            }));
         }
+    }
+
+    fn record_preemption(&mut self, victim: &Arc<Pod>, pod: &Arc<Pod>, node: &Text, is_here: bool) {
+        let how = if is_here { " (in kube-scheduler memory)." } else { "" };
+        self.commands.push_back(Command::RecordEvent(Record {
+            regarding: victim.clone(),
+            related: Some(pod.clone()),
+            is_warning: false,
+            reason: "Preempted",
+            action: "Preempting",
+            note: format!("Preempted by pod {} on node {node}{how}", pod.uid),
+        }));
     }
 }
 
+const PREEMPTED: &str = "running PreBind plugin: preempted";
 const NO_NODES: &str = "no nodes available to schedule pods";

@@ -13,6 +13,7 @@ use roadstead_queue::{Action, Observer, Resource, Time};
 use super::rules::event;
 use super::{QueuedPod, Scheduler};
 use crate::events::{self, Object};
+use crate::listers::Shown;
 
 /// An object that the cluster shows, or the last that it showed of one that is gone.
 #[derive(Clone, Debug)]
@@ -73,17 +74,19 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 return drop(keep(&mut listers.pod_disruption_budgets, key, o, is_there));
             }
             Change::PersistentVolume(o) => {
-                let old =
-                    keep(&mut listers.persistent_volumes, o.name.clone(), o.clone(), is_there);
-                (
-                    events::PERSISTENT_VOLUME,
-                    old.map(Object::PersistentVolume),
-                    Object::PersistentVolume(o),
-                )
+                let (list, shown) =
+                    (&mut listers.persistent_volumes, &mut listers.assumptions.volumes);
+                let is_same = |known: &PersistentVolume| known.version == o.version;
+                let old = keep_assumed(list, shown, o.name.clone(), &o, is_there, is_same);
+                let object = Object::PersistentVolume;
+                (events::PERSISTENT_VOLUME, old.map(object), object(o))
             }
             Change::PersistentVolumeClaim(o) => {
                 let key = (o.namespace.clone(), o.name.clone());
-                let old = keep(&mut listers.persistent_volume_claims, key, o.clone(), is_there);
+                let (list, shown) =
+                    (&mut listers.persistent_volume_claims, &mut listers.assumptions.claims);
+                let is_same = |known: &PersistentVolumeClaim| known.version == o.version;
+                let old = keep_assumed(list, shown, key, &o, is_there, is_same);
                 let object = Object::PersistentVolumeClaim;
                 (events::PERSISTENT_VOLUME_CLAIM, old.map(object), object(o))
             }
@@ -144,4 +147,24 @@ fn keep<K: Ord, T>(
     is_there: bool,
 ) -> Option<Arc<T>> {
     if is_there { list.insert(key, object) } else { list.remove(&key) }
+}
+
+/// The same, where something may be assumed of the object: only the version that it was assumed of
+/// leaves that as it is. Returns what the cluster showed before.
+fn keep_assumed<K: Ord + Clone, T>(
+    list: &mut BTreeMap<K, Arc<T>>,
+    shown: &mut Shown<K, T>,
+    key: K,
+    object: &Arc<T>,
+    is_there: bool,
+    is_same: impl Fn(&T) -> bool,
+) -> Option<Arc<T>> {
+    match shown.get(&key) {
+        Some(known) if is_there && is_same(known) => Some(known.clone()),
+        _ => {
+            let known = shown.remove(&key);
+            let listed = keep(list, key, object.clone(), is_there);
+            known.or(listed)
+        }
+    }
 }

@@ -50,7 +50,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         }
         self.queue.delete(Name::new(key, known.incarnation), now);
         if self.cache.is_assumed(&pod.uid) {
-            self.forget(&pod, now);
+            self.assumed_pod_deleted(&pod, now);
         } else if pod.nominated_node.is_some() {
             self.nomination_ended(&pod, now);
         }
@@ -75,7 +75,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         }
         if self.cache.is_assumed(&pod.uid) {
             if pod.is_terminating() && !old.is_terminating() {
-                self.forget(pod, now);
+                self.assumed_pod_deleted(pod, now);
             }
             return;
         }

@@ -77,7 +77,7 @@ impl Item for QueuedPod {
 
 /// Hints and gates of all profiles, and what they look at.
 pub struct Rules {
-    pub(super) profiles: Vec<(Text, Framework)>,
+    pub(super) profiles: Vec<(Text, Arc<Framework>)>,
     pub(super) listers: Listers,
     pub(super) pods: HashMap<PodKey, Known>,
     plugins: HashMap<(Profile, PluginId), Asked>,
@@ -104,23 +104,22 @@ impl Rules {
         let mut plugins = HashMap::new();
         for (number, (_, framework)) in profiles.iter().enumerate() {
             let profile = Profile(number as u16);
-            for extensions in framework.extensions() {
-                let mut plugin = roadstead_queue::Plugin::new(extensions.plugin.name());
-                for event in Framework::registrations(&*extensions.plugin) {
+            for (own, is_gate) in framework.gates_first() {
+                let mut plugin = roadstead_queue::Plugin::new(own.name());
+                for event in Framework::registrations(&**own) {
                     plugin = plugin.on(event.resource, event.action, event.ask);
                 }
-                if extensions.pre_enqueue.is_some() {
+                if is_gate {
                     plugin = plugin.gate();
                 }
-                let asked = Asked {
-                    plugin: extensions.plugin.clone(),
-                    pre_enqueue: extensions.pre_enqueue.clone(),
-                };
+                let pre_enqueue = framework.gate(own.name()).cloned();
+                let asked = Asked { plugin: own.clone(), pre_enqueue };
                 plugins.insert((profile, registered.add_to(profile, plugin)), asked);
             }
         }
+        let shared = |(name, framework)| (name, Arc::new(framework));
         let rules = Self {
-            profiles,
+            profiles: profiles.into_iter().map(shared).collect(),
             listers: Listers::default(),
             pods: HashMap::new(),
             plugins,

@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 
 use super::{PodKey, Scheduler};
 use crate::command::Command;
+use crate::framework::{Extensions, Framework, Write};
 use crate::plugins;
 use crate::testing;
+
+mod binding;
+mod volumes;
 
 /// A cluster that does as it is told, and remembers it.
 struct TestCluster {
@@ -28,10 +32,19 @@ struct TestCluster {
 
 impl TestCluster {
     fn new() -> Self {
+        Self::with(Vec::new)
+    }
+
+    /// With more plugins than the default profile has.
+    fn with(more: impl Fn() -> Vec<Extensions>) -> Self {
         let mut world = World::new();
         let mut profile = |name: &str| {
-            let framework = plugins::default_framework(|_| None, &mut world);
-            (name.to_owned(), framework.map_err(|(plugin, _)| plugin).expect("the defaults work"))
+            let mut enabled: Vec<_> = more().into_iter().map(|plugin| (plugin, 0)).collect();
+            for &(_, make, weight) in plugins::DEFAULT {
+                let plugin = make(&Value::Null, &mut world);
+                enabled.push((plugin.expect("the defaults work"), weight));
+            }
+            (name.to_owned(), Framework::new(enabled))
         };
         let profiles = [profile("default-scheduler"), profile("batch")];
         let profiles = profiles.map(|(name, framework)| (world.text(&name), framework)).into();
@@ -122,6 +135,14 @@ impl TestCluster {
                         self.scheduler.pod_gone(&key(&name), self.now);
                     }
                     self.scheduler.evicted(&preemptor.uid, &Ok(()), self.now);
+                }
+                Command::Write { for_pod, write } => {
+                    self.notes.push(match write {
+                        Write::BindVolume(volume) => format!("{} kept", volume.name),
+                        Write::SelectNode(claim) => format!("{} to be made", claim.name),
+                    });
+                    let answer = if self.refuses { Err("refused".into()) } else { Ok(()) };
+                    self.scheduler.written(&for_pod.uid, answer, self.now);
                 }
                 Command::PatchStatus { pod, nominated_node, .. } => {
                     let name = pod.name.to_string();

@@ -36,8 +36,12 @@ pub(super) fn on_node(matching: &Matching<'_>, event: &ClusterEvent) -> Result<H
     check_required(matching.pod)?;
     let Some(new) = new else { return Ok(Hint::Skip) };
     let helps = match old {
+        // D7: on a new node nobody is in the way of a pod that only others keep away; upstream
+        // asks only for terms of its own.
         None => {
-            matching::required(matching.pod).iter().any(|term| new.labels.has(&term.topology_key))
+            let near = matching::required(matching.pod);
+            near.is_empty()
+                || near.iter().any(|term| new.labels.has(&term.topology_key))
                 || !matching::required_anti(matching.pod).is_empty()
         }
         Some(old) => moving_helps(matching, old, new),
@@ -79,19 +83,15 @@ fn moving_helps(matching: &Matching<'_>, old: &Node, new: &Node) -> bool {
         let value = new.labels.get(&term.topology_key);
         value.is_some() && value != old.labels.get(&term.topology_key)
     };
-    let leaves = |term: &AffinityTerm| {
-        let value = old.labels.get(&term.topology_key);
-        value.is_some() && value != new.labels.get(&term.topology_key)
-    };
-    let near = matching::required(matching.pod);
-    near.iter().any(joins)
-        || matching::required_anti(matching.pod).iter().any(leaves)
-        || (near.iter().any(leaves) && may_be_first(matching))
+    // D7: whoever kept the pod away may no longer be near, be it by a term of the pod's own or,
+    // which upstream does not think of, by one of theirs.
+    let mut before = old.labels.iter();
+    let loses_a_label = before.any(|(key, value)| new.labels.get(key) != Some(value));
+    loses_a_label || matching::required(matching.pod).iter().any(joins)
 }
 
 /// Whether the pod could go anywhere once nobody is left of the company that it requires.
-// D5: upstream does not think of it when the last of them goes (issue 141354), gets other labels, or
-// is no longer in any topology.
+// D5: upstream does not think of it when the last of them goes (issue 141354) or gets other labels.
 fn may_be_first(matching: &Matching<'_>) -> bool {
     matching.is_own_company()
 }
