@@ -58,11 +58,12 @@ impl Input {
         Err(InputError { scenarios: wrong, manifests: manifests.problems })
     }
 
-    /// All scenarios, side by side. `seed` is for those that do not have their own.
+    /// All scenarios, side by side. A seed that is given counts instead of their own.
     #[must_use]
-    pub fn play(&self, seed: u64) -> Box<dyn Timeline> {
+    pub fn play(&self, seed: Option<u64>) -> Box<dyn Timeline> {
         let mut all: Box<dyn Timeline> = Box::new(crate::Uneventful);
         for scenario in &self.scenarios {
+            let seed = seed.or(scenario.seed()).unwrap_or_default();
             all = Box::new((all, scenario.play(seed)));
         }
         all

@@ -25,6 +25,7 @@ mod random;
 mod transit;
 
 mod outcome;
+pub mod report;
 mod series;
 mod statistics;
 mod wakers;

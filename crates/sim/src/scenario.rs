@@ -83,8 +83,8 @@ impl Scenario {
         }
     }
 
-    /// Begins it, at the start of a run. `seed` is what chance is drawn from if the scenario does
-    /// not say.
+    /// Begins it, at the start of a run. Chance is drawn from `seed`, which need not be the
+    /// [one that it asks for](Self::seed).
     #[must_use]
     pub fn play(&self, seed: u64) -> Play {
         Play::new(self, seed)

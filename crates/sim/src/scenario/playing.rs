@@ -41,7 +41,6 @@ impl Play {
         for (time, action) in &scenario.entries {
             play.plan(at(*time), Due::Act(Arc::clone(action)));
         }
-        let seed = scenario.seed.unwrap_or(seed);
         for workload in &scenario.workloads {
             let generator = Generator::new(workload, seed);
             if let Some(first) = generator.next() {
