@@ -90,7 +90,13 @@ fn read_yaml(text: &str) -> Result<Value, (Option<usize>, String)> {
     let options = serde_saphyr::options! { budget: None, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().and_then(|at| usize::try_from(at.line()).ok());
-        (line, error.to_string())
+        let reason = match &error {
+            serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+                format!("duplicate field `{key}`")
+            }
+            error => error.to_string(),
+        };
+        (line, reason)
     })
 }
 

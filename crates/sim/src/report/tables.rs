@@ -70,17 +70,19 @@ fn wakers(page: &mut String, pods: &[&PodOutcome]) {
 }
 
 fn names(page: &mut String, pods: &[&PodOutcome]) {
-    let _ = write!(page, "<details>\n<summary>Which</summary>\n<p class=\"names\">");
+    let is_short = pods.len() <= FEW_NAMES;
+    if !is_short {
+        page.push_str("<details>\n<summary>Which</summary>\n");
+    }
+    page.push_str("<p class=\"names\">");
     for (i, pod) in pods.iter().take(MOST_NAMES).enumerate() {
         let comma = if i > 0 { ", " } else { "" };
         let _ = write!(page, "{comma}{}/{}", escape(&pod.namespace), escape(&pod.name));
     }
-    match pods.len().saturating_sub(MOST_NAMES) {
-        0 => page.push_str("</p>\n</details>\n"),
-        more => {
-            let _ = write!(page, " and {} more</p>\n</details>\n", count(more));
-        }
+    if let Some(more) = pods.len().checked_sub(MOST_NAMES).filter(|more| *more > 0) {
+        let _ = write!(page, " and {} more", count(more));
     }
+    page.push_str(if is_short { "</p>\n" } else { "</p>\n</details>\n" });
 }
 
 /// The pods that waited longest, placed or not.
@@ -188,6 +190,7 @@ fn left_out(page: &mut String, all: usize, shown: usize, name: &str) {
 
 // A page of ten thousand rows helps nobody; `-o json` has them all.
 const MOST_REASONS: usize = 30;
+const FEW_NAMES: usize = 6;
 const MOST_NAMES: usize = 100;
 const MOST_WAITS: usize = 10;
 const MOST_NODES: usize = 300;

@@ -93,7 +93,8 @@ impl Look<'_> {
     }
 
     fn fleet(&self, path: &str, fleet: written::Fleet) -> Option<Fleet> {
-        let count = self.count(&format!("{path}.count"), fleet.count)?;
+        // What else is wrong is told as well.
+        let count = self.count(&format!("{path}.count"), fleet.count).unwrap_or(1);
         let at = self.time(&format!("{path}.at"), fleet.at);
         if fleet.capacity.is_empty() {
             let reason = "what each node has, such as {cpu: 4, memory: 16Gi}";

@@ -1,7 +1,7 @@
 //! API objects that stand in a scenario, read and checked as manifests are.
 
 use roadstead_cluster::embedded::{Cluster, Config};
-use roadstead_cluster::{ApiError, Object, manifests};
+use roadstead_cluster::{ApiError, FieldError, Object, manifests};
 use roadstead_queue::Time;
 use roadstead_scheduler::document::Problems;
 use serde_json::Value;
@@ -48,7 +48,7 @@ pub(super) fn read(value: &Value, places: &Places<'_>, problems: &Problems) -> O
 }
 
 /// What a cluster would say of it, whatever else is in that cluster.
-fn errors(object: &Object) -> Vec<roadstead_cluster::FieldError> {
+pub(super) fn errors(object: &Object) -> Vec<FieldError> {
     let mut object = object.clone();
     if let Object::Pod(pod) = &mut object
         && let Some(spec) = &mut std::sync::Arc::make_mut(pod).spec

@@ -36,10 +36,7 @@ impl Look<'_> {
             ("taint", entry.taint.is_some()),
             ("untaint", entry.untaint.is_some()),
         ];
-        // One that cannot be read is told of already.
-        if !self.problems.concern(path) || given.iter().any(|(_, is)| *is) {
-            self.exactly_one(path, &given);
-        }
+        self.exactly_one(path, &given);
         let action = [
             entry.apply.and_then(|apply| self.apply(&format!("{path}.apply"), &apply)),
             entry.delete.and_then(|target| self.delete(&format!("{path}.delete"), &target)),
@@ -100,6 +97,14 @@ impl Look<'_> {
         let found = manifests::parse(file, &text);
         for problem in &found.problems {
             self.problems.at(path, problem);
+        }
+        for document in &found.documents {
+            for error in objects::errors(&document.object) {
+                let object = &document.object;
+                let (kind, name) = (object.kind().name(), object.name());
+                let place = format!("{file}: document {} ({kind} {name})", document.document);
+                self.problems.at(path, format!("{place}: {error}"));
+            }
         }
         for kind in &found.unknown_kinds {
             self.problems.at(path, format!("{file}: no cluster here keeps a `{kind}`"));

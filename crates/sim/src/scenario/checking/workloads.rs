@@ -36,9 +36,9 @@ impl Look<'_> {
         let is_bounded = stop.is_some() || has_end;
         if written.count.is_none() && !(arrivals.is_spread() && is_bounded) {
             let reason = if arrivals.is_spread() {
-                "or `stop`, or `spec.stop.after`: pods would come for ever"
+                "how many pods come; or give `stop` or `spec.stop.after`, or they come for ever"
             } else {
-                "or `arrivals`: how many pods come, or how often"
+                "how many pods come; or give `arrivals`"
             };
             self.problems.required(&format!("{path}.count"), reason);
         }
@@ -277,7 +277,8 @@ impl Look<'_> {
     /// Of these fields one must be given.
     pub(super) fn exactly_one(&self, path: &str, fields: &[(&str, bool)]) {
         let given: Vec<&str> = fields.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-        if given.is_empty() {
+        // One that cannot be read is told of already.
+        if given.is_empty() && !self.problems.concern(path) {
             let names: Vec<String> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
             self.problems.required(path, &format!("one of {}", names.join(", ")));
         }
