@@ -1,6 +1,7 @@
 //! From what stands on the command line to a cluster and what will happen to it.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use std::{fs, io};
 
 use roadstead_cluster::embedded::{self, Cluster};
@@ -22,6 +23,7 @@ pub(crate) struct Input {
 
 /// Reads files, folders and standard input: manifests and scenarios.
 pub(crate) fn read(paths: &[PathBuf], given_seed: Option<u64>) -> Result<Input, Error> {
+    let start = Instant::now();
     let found = roadstead_sim::Input::read(paths, &mut io::stdin()).map_err(Error::Scenarios)?;
     let timeline = found.play(given_seed);
     let until = found.until();
@@ -41,7 +43,9 @@ pub(crate) fn read(paths: &[PathBuf], given_seed: Option<u64>) -> Result<Input, 
         let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
         return Err(Error::NoObjects(names.join(", ")));
     }
-    tracing::info!(objects = report.loaded, scenarios = found.scenarios.len(), "loaded");
+    let took_ms = start.elapsed().as_millis();
+    let scenarios = found.scenarios.len();
+    tracing::info!(objects = report.loaded, scenarios, took_ms, "loaded");
     Ok(Input { cluster, timeline, until, seed })
 }
 

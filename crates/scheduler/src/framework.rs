@@ -177,6 +177,12 @@ impl Framework {
         self.pre_enqueue.iter().find(|gate| gate.name() == plugin)
     }
 
+    /// Whether the plugin says which nodes will do.
+    pub(crate) fn filters(&self, plugin: &str) -> bool {
+        self.pre_filter.iter().any(|own| own.name() == plugin)
+            || self.filter.iter().any(|own| own.name() == plugin)
+    }
+
     /// In which order pods are tried, if a plugin says.
     pub(crate) fn queue_sort(&self) -> Option<&Arc<dyn QueueSort>> {
         self.queue_sort.as_ref()

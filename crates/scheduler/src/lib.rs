@@ -27,4 +27,4 @@ pub use diagnosis::Diagnosis;
 pub use listers::{Assumptions, Listers};
 pub use nodes::{NodeInfo, Nodes};
 pub use registry::{BuildError, Registry};
-pub use scheduler::{Change, PodKey, QueuedPod, Rules, Scheduler, Sort};
+pub use scheduler::{Change, MissedWakeup, PodKey, QueuedPod, Rules, Scheduler, Sort};

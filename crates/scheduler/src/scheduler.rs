@@ -9,6 +9,7 @@ mod permit;
 mod pods;
 mod rules;
 mod sort;
+mod wakeups;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -22,10 +23,12 @@ use crate::events::Object;
 use crate::framework::{Framework, Nominations, Verdict};
 use binding::Binding;
 use permit::Permitting;
+use wakeups::Wakeups;
 
 pub use objects::Change;
 pub use rules::{PodKey, QueuedPod, Rules};
 pub use sort::Sort;
+pub use wakeups::MissedWakeup;
 
 /// A Kubernetes scheduler as a state machine.
 ///
@@ -50,6 +53,9 @@ pub struct Scheduler<V = ()> {
     to_activate: Vec<PodKey>,
     /// How many of its victims' evictions are not answered yet, by the preemptor's uid.
     evictions: BTreeMap<Text, Evictions>,
+    /// How many bindings were ever begun.
+    bindings_begun: u64,
+    wakeups: Wakeups,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
 }
@@ -82,6 +88,8 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             answers: VecDeque::new(),
             to_activate: Vec::new(),
             evictions: BTreeMap::new(),
+            bindings_begun: 0,
+            wakeups: Wakeups::default(),
             tie_breaker: seed,
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use roadstead_queue::Time;
@@ -98,13 +98,16 @@ impl Sim {
         let until = self.until.map(|until| Time::ZERO + until).or(input.until);
         let config = Config { seed: input.seed, until, ..Config::default() };
         let mut simulation = Simulation::new(input.cluster, setup, config);
+        let start = Instant::now();
         let mut line = ProgressLine::new(until);
         let ended = simulation.run(&mut *input.timeline, &mut |progress| line.update(progress));
         drop(line);
         let ended = ended.map_err(Error::Run)?;
+        let took_ms = start.elapsed().as_millis();
 
         let outcome = simulation.outcome();
-        log(&outcome, ended);
+        log(&outcome);
+        tracing::info!(took_ms, quiet = ended == End::Quiet, "ended");
         if let Some(file) = &self.report {
             fs::write(file, report::html(&outcome)).map_err(|error| Error::Unwritable {
                 file: file.to_string_lossy().into_owned(),
@@ -139,7 +142,7 @@ impl Sim {
     }
 }
 
-fn log(outcome: &Outcome, ended: End) {
+fn log(outcome: &Outcome) {
     for trouble in &outcome.troubles {
         tracing::warn!(trouble, "something went wrong in the cluster");
     }
@@ -158,8 +161,7 @@ fn log(outcome: &Outcome, ended: End) {
         cycles = outcome.cycles,
         placed = outcome.counts.placed,
         waiting = outcome.counts.waiting.total(),
-        quiet = ended == End::Quiet,
-        "ended"
+        "outcome"
     );
 }
 

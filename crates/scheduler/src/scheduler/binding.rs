@@ -30,6 +30,8 @@ pub(super) struct Placed {
     pub(super) node: Text,
     pub(super) framework: Arc<Framework>,
     pub(super) state: CycleState,
+    /// Which binding this is, in the order in which they began.
+    pub(super) number: u64,
 }
 
 /// A pod that has all permissions and is being bound.
@@ -58,6 +60,8 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         let Some(item) = self.queue.item(&attempt) else { return };
         let (key, incarnation) = (PodKey::of(&placed.pod), item.incarnation());
         self.queue.unnominate(&key, incarnation);
+        self.bindings_begun += 1;
+        placed.number = self.bindings_begun;
 
         let waits =
             match self.reserve(&mut placed, now).and_then(|()| self.permit(&mut placed, now)) {
@@ -221,7 +225,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     }
 
     fn bind(&mut self, mut binding: Binding, now: Time) {
-        let Placed { pod, node, framework, state } = &binding.placed;
+        let Placed { pod, node, framework, state, .. } = &binding.placed;
         let mut plugins = framework.bind.iter();
         let answer = plugins.find_map(|plugin| match plugin.bind(state, pod, node) {
             Ok(BindAnswer::Skip) => None,
@@ -291,7 +295,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     /// Finds out which PreBind plugins have work; whether any has.
     fn pre_flight(&mut self, placed: &mut Placed) -> Result<bool, Status> {
-        let Placed { pod, node, framework, state } = placed;
+        let Placed { pod, node, framework, state, .. } = placed;
         let listers = &self.queue.policy().listers;
         let mut has_work = false;
         for plugin in &framework.pre_bind {
@@ -328,7 +332,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     fn tell_released(&mut self, pod: &Arc<Pod>, now: Time) {
         let old = Some(Object::Pod(pod.clone()));
-        self.queue.on_event(event(events::ASSIGNED_POD, Action::DELETE, old, None), now);
+        self.announce(event(events::ASSIGNED_POD, Action::DELETE, old, None), now);
     }
 
     /// Everyone but the pod itself hears that there is room again: it was rejected, and what it
@@ -384,6 +388,13 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             let keys = std::mem::take(&mut self.to_activate);
             self.queue.activate(&keys, now);
         }
+    }
+
+    /// The number of the binding that has been under way for longest.
+    pub(super) fn oldest_binding(&self) -> Option<u64> {
+        let permits = self.permits.values().map(|permitting| permitting.placed.number);
+        let binding = self.binding.values().map(|binding| binding.placed.number);
+        permits.chain(binding).min()
     }
 
     /// The pod is deleted while it is assumed to be on a node.

@@ -30,7 +30,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             match self.find_node(&pod, profile, now) {
                 Ok(Found::Node(found)) => {
                     let FoundNode { node, state, framework } = *found;
-                    self.place(attempt, Placed { pod, node, framework, state }, now);
+                    self.place(attempt, Placed { pod, node, framework, state, number: 0 }, now);
                     self.settle(now);
                 }
                 Ok(Found::Nowhere(nowhere)) => self.fits_nowhere(attempt, &pod, *nowhere, now),

@@ -17,7 +17,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         self.cache.set_node(node.clone());
         let new = Some(Object::Node(node.clone()));
         let Some(old) = old else {
-            return self.queue.on_event(event(events::NODE, Action::ADD, None, new), now);
+            return self.announce(event(events::NODE, Action::ADD, None, new), now);
         };
         for change in Node::changes(&old, &node) {
             let action = match change {
@@ -29,7 +29,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 NodeChange::DeclaredFeatures => events::UPDATE_NODE_DECLARED_FEATURE,
             };
             let old = Some(Object::Node(old.clone()));
-            self.queue.on_event(event(events::NODE, action, old, new.clone()), now);
+            self.announce(event(events::NODE, action, old, new.clone()), now);
         }
     }
 
@@ -37,7 +37,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     pub fn node_gone(&mut self, name: &Text, now: Time) {
         let Some(known) = self.cache.nodes_unordered().get(name) else { return };
         let old = Some(Object::Node(known.node().clone()));
-        self.queue.on_event(event(events::NODE, Action::DELETE, old, None), now);
+        self.announce(event(events::NODE, Action::DELETE, old, None), now);
         self.cache.remove_node(name);
     }
 }

@@ -135,7 +135,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             (Some(old), true) => (Action::UPDATE, Some(old), Some(object)),
             (_, false) => (Action::DELETE, Some(object), None),
         };
-        self.queue.on_event(event(resource, action, old, new), now);
+        self.announce(event(resource, action, old, new), now);
     }
 }
 

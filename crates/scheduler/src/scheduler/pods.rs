@@ -102,7 +102,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         }
         self.cache.set_pod(pod.clone());
         for event in changes(events::ASSIGNED_POD, &old, &pod) {
-            self.queue.on_event(event, now);
+            self.announce(event, now);
         }
     }
 
@@ -133,7 +133,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         now: Time,
     ) {
         let event = event(resource, action, old.map(Object::Pod), new.map(Object::Pod));
-        self.queue.on_event(event, now);
+        self.announce(event, now);
     }
 }
 

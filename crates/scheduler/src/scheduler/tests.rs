@@ -16,6 +16,7 @@ use crate::testing;
 
 mod binding;
 mod volumes;
+mod wakeups;
 
 /// A cluster that does as it is told, and remembers it.
 struct TestCluster {
@@ -28,6 +29,8 @@ struct TestCluster {
     refuses: bool,
     /// Whether victims stay until the test lets them go.
     victims_linger: bool,
+    /// Whether a missed wake-up ends the test.
+    verifies: bool,
 }
 
 impl TestCluster {
@@ -56,6 +59,7 @@ impl TestCluster {
             notes: Vec::new(),
             refuses: false,
             victims_linger: false,
+            verifies: true,
         }
     }
 
@@ -109,6 +113,10 @@ impl TestCluster {
     /// Lets the scheduler do what it can, and the cluster do as it is told.
     fn run(&mut self) {
         while self.scheduler.schedule_one(self.now) || self.obey() {}
+        if self.verifies {
+            let missed = self.scheduler.verify_wakeups(100, self.now);
+            assert!(missed.is_empty(), "{missed:?}");
+        }
         self.scheduler.queue().check_invariants().expect("the queue is sound");
     }
 

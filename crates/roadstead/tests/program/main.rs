@@ -1,0 +1,7 @@
+//! The program as people run it.
+
+mod broken;
+mod config;
+mod scenarios;
+mod sim;
+mod testing;
