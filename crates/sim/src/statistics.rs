@@ -39,6 +39,8 @@ impl Journal {
     }
 }
 
+impl roadstead_scheduler::Observer for Journal {}
+
 impl Observer<QueuedPod, Object> for Journal {
     fn transition(&mut self, step: &Transition<'_, QueuedPod>) {
         Observer::<QueuedPod, Object>::transition(&mut self.incoming, step);
