@@ -238,7 +238,7 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
         "a file with nothing in it",
         "it.yaml",
         "# nothing",
-        "nothing to schedule: it.yaml holds no objects",
+        "nothing to schedule: it.yaml holds no objects and no scenario",
     ),
     (
         "the same key twice",

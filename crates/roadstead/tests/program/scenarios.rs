@@ -77,7 +77,17 @@ fn a_scenario_that_is_wrong_is_shown_with_its_line() {
     write(&folder, "test.yaml", &SCENARIO.replace("count: 2", "cont: 2"));
     let said = run_in(&folder, &["sim", "test.yaml"]);
     assert_eq!(said.code, 1);
-    assert!(said.err.contains("unknown field \"spec.fleets[0].cont\""), "{}", said.err);
-    assert!(said.err.contains("did you mean `count`?"), "{}", said.err);
-    assert!(said.err.contains("--> test.yaml:8:26"), "{}", said.err);
+    let line = "8 |   fleets: [{name: pier, cont: 2, capacity: {cpu: 4, memory: 8Gi}}]";
+    let expected = [
+        "error: spec.fleets[0].count: Required value: a whole number, 1 or more",
+        " --> test.yaml:8:12",
+        line,
+        "  |            ^",
+        "",
+        "error: unknown field \"spec.fleets[0].cont\"",
+        " --> test.yaml:8:25",
+        line,
+        "  |                         ^^^^ did you mean `count`?",
+    ];
+    assert_eq!(said.err.lines().collect::<Vec<_>>(), expected);
 }
