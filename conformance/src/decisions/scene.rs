@@ -63,9 +63,7 @@ impl Scene {
             let pod = Arc::new(model::Pod::from_api(pod, &mut world)?);
             match (&pod.node_name, &pod.nominated_node) {
                 (Some(node), _) => {
-                    if let Some(node) = nodes.get_mut(node) {
-                        node.add_pod(&pod);
-                    }
+                    nodes.add_pod(node, &pod);
                 }
                 (None, Some(node)) => {
                     waiting.0.entry(node.clone()).or_default().push(Arc::clone(&pod));
@@ -115,6 +113,10 @@ struct Waiting(HashMap<Text, Vec<Arc<model::Pod>>>);
 impl Nominations for Waiting {
     fn to(&self, node: &Text) -> Vec<Arc<model::Pod>> {
         self.0.get(node).cloned().unwrap_or_default()
+    }
+
+    fn nodes(&self) -> Vec<Text> {
+        self.0.keys().cloned().collect()
     }
 }
 

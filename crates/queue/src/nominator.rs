@@ -1,6 +1,6 @@
 //! Who is nominated to which node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -12,6 +12,9 @@ use crate::item::{Item, NodeId};
 pub(crate) struct Nominator<T: Item> {
     by_item: HashTable<(Nominee<T::Key>, NodeId)>,
     by_node: BTreeMap<NodeId, Vec<Nominee<T::Key>>>,
+    /// Nodes whose lists changed since somebody last asked. Each is there once, so that there are
+    /// never more than there were ever nodes.
+    changed: BTreeSet<NodeId>,
     hasher: DefaultHashBuilder,
 }
 
@@ -26,6 +29,7 @@ impl<T: Item> Nominator<T> {
         Self {
             by_item: HashTable::new(),
             by_node: BTreeMap::new(),
+            changed: BTreeSet::new(),
             hasher: DefaultHashBuilder::default(),
         }
     }
@@ -39,6 +43,7 @@ impl<T: Item> Nominator<T> {
         self.by_item
             .insert_unique(hash, (nominee(), node), |(other, _)| hasher.hash_one(borrow(other)));
         self.by_node.entry(node).or_default().push(nominee());
+        self.changed.insert(node);
     }
 
     /// Ends the nomination of this incarnation.
@@ -54,6 +59,7 @@ impl<T: Item> Nominator<T> {
             return;
         };
         let ((_, node), _) = found.remove();
+        self.changed.insert(node);
         if let Some(list) = self.by_node.get_mut(&node) {
             list.retain(|nominee| !is_it(nominee));
             if list.is_empty() {
@@ -82,6 +88,14 @@ impl<T: Item> Nominator<T> {
 
     pub(crate) fn on(&self, node: NodeId) -> &[Nominee<T::Key>] {
         self.by_node.get(&node).map_or(&[], |list| list)
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.by_node.keys().copied()
+    }
+
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<NodeId> {
+        std::mem::take(&mut self.changed)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -40,7 +40,7 @@ impl Cache {
     /// A node came, or changed.
     pub fn set_node(&mut self, node: Arc<Node>) {
         let name = node.name.clone();
-        match self.nodes.get_mut(&name) {
+        match self.nodes.get(&name) {
             Some(known) => {
                 let moved = known.node().zone != node.zone;
                 self.nodes.set_node(node.clone());
@@ -126,6 +126,11 @@ impl Cache {
         self.pods.len()
     }
 
+    /// What is remembered of a node no longer holds, though neither it nor its pods changed.
+    pub(crate) fn touch(&mut self, node: &Text) {
+        self.nodes.touch(node);
+    }
+
     /// The nodes, one of each zone in turn.
     pub fn nodes(&mut self) -> &Nodes {
         if std::mem::take(&mut self.is_out_of_order) {
@@ -141,18 +146,17 @@ impl Cache {
     }
 
     fn place(&mut self, pod: Arc<Pod>, node: Text, is_assumed: bool) {
-        match self.nodes.get_mut(&node) {
-            Some(info) => info.add_pod(&pod),
-            None => self.ghosts.entry(node.clone()).or_default().push(pod.clone()),
+        if !self.nodes.add_pod(&node, &pod) {
+            self.ghosts.entry(node.clone()).or_default().push(pod.clone());
         }
         self.pods.insert(pod.uid.clone(), Placed { pod, node, is_assumed });
     }
 
     fn unplace(&mut self, uid: &Text) -> Option<Placed> {
         let placed = self.pods.remove(uid)?;
-        if let Some(info) = self.nodes.get_mut(&placed.node) {
-            info.remove_pod(uid);
-        } else if let Some(pods) = self.ghosts.get_mut(&placed.node) {
+        if !self.nodes.remove_pod(&placed.node, uid)
+            && let Some(pods) = self.ghosts.get_mut(&placed.node)
+        {
             pods.retain(|pod| pod.uid != *uid);
             if pods.is_empty() {
                 self.ghosts.remove(&placed.node);

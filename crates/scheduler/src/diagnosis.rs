@@ -1,16 +1,19 @@
 //! Why a pod fits nowhere, node by node, and the message that says so.
 
+mod verdicts;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::framework::{Code, PreFiltered, Reason, Status};
+
+pub(crate) use verdicts::{Refusal, Verdicts};
 
 /// What is wrong with each node, for one pod.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// How many nodes there are.
-    nodes: usize,
-    /// What is wrong with the node at that place in the cluster's order.
-    statuses: BTreeMap<usize, Status>,
+    /// What is wrong with each node; shared with whoever remembers it.
+    verdicts: Arc<Verdicts>,
     /// What is wrong with all that have no status of their own.
     absent: Status,
     pre_filter_message: Option<String>,
@@ -19,19 +22,27 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Nothing is wrong yet with any node that PreFilter left.
-    pub(crate) fn new(nodes: usize, filtered: &PreFiltered) -> Self {
+    /// This is wrong with the nodes that PreFilter left.
+    pub(crate) fn new(verdicts: Arc<Verdicts>, filtered: &PreFiltered) -> Self {
         let mut names = filtered.narrowed_by.clone();
         names.sort_unstable();
         let reason = format!("node(s) didn't satisfy plugin(s) [{}]", names.join(" "));
+        let statuses = || verdicts.rows().map(|row| &row.refusal.status);
+        let waits = |status: &&Status| status.code() == Code::Pending;
         Self {
-            nodes,
-            statuses: BTreeMap::new(),
+            rejectors: names.into_iter().chain(statuses().map(Status::plugin)).collect(),
+            pending: statuses().filter(waits).map(Status::plugin).collect(),
             absent: Status::unresolvable(reason),
             pre_filter_message: None,
-            rejectors: names.into_iter().collect(),
-            pending: BTreeSet::new(),
+            verdicts,
         }
+    }
+
+    /// This is wrong with the one node that there is to speak of.
+    pub(crate) fn one(status: Status) -> Self {
+        let mut verdicts = Verdicts::new(1);
+        verdicts.set(0, Some(Refusal { status, filter: 0 }));
+        Self::new(Arc::new(verdicts), &PreFiltered::default())
     }
 
     /// PreFilter has ruled out every node.
@@ -41,8 +52,7 @@ impl Diagnosis {
         rejectors: BTreeSet<&'static str>,
     ) -> Self {
         Self {
-            nodes,
-            statuses: BTreeMap::new(),
+            verdicts: Arc::new(Verdicts::new(nodes)),
             pre_filter_message: Some(status.message()),
             absent: status,
             rejectors,
@@ -50,19 +60,23 @@ impl Diagnosis {
         }
     }
 
-    /// Notes what is wrong with the node at that place.
-    pub(crate) fn note(&mut self, node: usize, status: Status) {
-        self.rejectors.insert(status.plugin());
-        if status.code() == Code::Pending {
-            self.pending.insert(status.plugin());
-        }
-        self.statuses.insert(node, status);
-    }
-
     /// What is wrong with the node at that place in the cluster's order.
     #[must_use]
     pub fn status(&self, node: usize) -> &Status {
-        self.statuses.get(&node).unwrap_or(&self.absent)
+        self.verdicts.get(node).map_or(&self.absent, |refusal| &refusal.status)
+    }
+
+    /// How many nodes have a status of that kind.
+    #[must_use]
+    pub fn count(&self, code: Code) -> usize {
+        let rows = self.verdicts.rows().filter(|row| row.refusal.status.code() == code);
+        let absent = if self.absent.code() == code { self.verdicts.fine() } else { 0 };
+        rows.map(|row| row.nodes).sum::<usize>() + absent
+    }
+
+    /// How many nodes have a status of their own.
+    pub(crate) fn refused(&self) -> usize {
+        self.verdicts.nodes() - self.verdicts.fine()
     }
 
     /// What PreFilter said, where it ended the cycle.
@@ -86,31 +100,31 @@ impl Diagnosis {
     /// How many nodes there are.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.nodes
+        self.verdicts.nodes()
     }
 
     /// kube-scheduler's words for it, up to what PostFilter adds.
     #[must_use]
     pub fn message(&self) -> String {
+        let nodes = self.nodes();
         if let Some(message) = &self.pre_filter_message {
-            return format!("0/{} nodes are available: {message}.", self.nodes);
+            return format!("0/{nodes} nodes are available: {message}.");
         }
-        let absent = self.nodes - self.statuses.len();
-        let explicit = self.statuses.values().flat_map(|status| status.reasons());
-        let rest =
-            self.absent.reasons().iter().flat_map(|reason| std::iter::repeat_n(reason, absent));
-        no_nodes_available(self.nodes, explicit.chain(rest))
+        let explicit = self.verdicts.rows().map(|row| (&row.refusal.status, row.nodes));
+        no_nodes_available(nodes, explicit.chain([(&self.absent, self.verdicts.fine())]))
     }
 }
 
 /// How many nodes gave each reason, in kube-scheduler's words and order.
 pub(crate) fn no_nodes_available<'a>(
     nodes: usize,
-    reasons: impl Iterator<Item = &'a Reason>,
+    statuses: impl Iterator<Item = (&'a Status, usize)>,
 ) -> String {
     let mut counts: BTreeMap<&Reason, usize> = BTreeMap::new();
-    for reason in reasons {
-        *counts.entry(reason).or_default() += 1;
+    for (status, nodes) in statuses.filter(|(_, nodes)| *nodes > 0) {
+        for reason in status.reasons() {
+            *counts.entry(reason).or_default() += nodes;
+        }
     }
     // Sorted as strings, numbers included: ten comes before two.
     let mut entries: Vec<String> =

@@ -4,6 +4,8 @@ mod binding;
 mod filtering;
 mod plugin;
 mod post_filtering;
+mod reach;
+mod sampling;
 mod scoring;
 mod state;
 mod status;
@@ -30,8 +32,11 @@ pub use plugin::{
     Registration, Score,
 };
 pub use post_filtering::PostFiltered;
-pub use scoring::NodeScores;
-pub(crate) use scoring::{BrokenLine, MAX_SCORE, default_normalize};
+pub(crate) use reach::{Local, Reaches};
+pub use reach::{Reach, Scaling};
+use sampling::NodesToScore;
+pub(crate) use scoring::{BrokenLine, LocalScore, MAX_SCORE, Scale};
+pub use scoring::{Feasible, NodeScores};
 pub use state::CycleState;
 pub use status::{Code, Reason, Status};
 
@@ -52,6 +57,9 @@ pub struct Context<'a> {
 pub trait Nominations {
     /// They, in the order in which they were nominated.
     fn to(&self, node: &Text) -> Vec<Arc<Pod>>;
+
+    /// The nodes that anybody is nominated to, in any order.
+    fn nodes(&self) -> Vec<Text>;
 }
 
 /// Nobody is nominated to any node.
@@ -59,6 +67,10 @@ pub struct NoNominations;
 
 impl Nominations for NoNominations {
     fn to(&self, _: &Text) -> Vec<Arc<Pod>> {
+        Vec::new()
+    }
+
+    fn nodes(&self) -> Vec<Text> {
         Vec::new()
     }
 }
@@ -79,6 +91,7 @@ pub struct Framework {
     pub(crate) pre_bind: Vec<Arc<dyn PreBind>>,
     pub(crate) bind: Vec<Arc<dyn Bind>>,
     pub(crate) post_bind: Vec<Arc<dyn PostBind>>,
+    nodes_to_score: NodesToScore,
 }
 
 /// A plugin that scores, with its weight.
@@ -115,7 +128,11 @@ impl Framework {
             }
         }
         framework.plugins = made;
-        framework
+        // Nothing said and 0 are the same in a configuration, and here mean all.
+        match profile.percentage_of_nodes_to_score() {
+            0 => framework,
+            percentage => framework.with_percentage_of_nodes_to_score(percentage),
+        }
     }
 
     /// Asks the plugin at the point too, if it joins it.

@@ -9,11 +9,13 @@
 mod cache;
 mod command;
 pub mod config;
+mod counts;
 mod diagnosis;
 pub mod document;
 pub mod events;
 pub mod framework;
 mod listers;
+mod memory;
 mod metrics;
 mod nodes;
 mod observer;

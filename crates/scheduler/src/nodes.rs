@@ -1,9 +1,20 @@
 //! Nodes with what runs on them.
 
+mod changes;
+mod images;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use roadstead_model::{HostPort, Node, Pod, Resources, Text, Volume};
+
+use crate::counts::{Counts, KeptCounts};
+
+pub(crate) use changes::Slot;
+
+use changes::Changes;
+use images::Images;
 
 /// A node and the pods on it, with what follows from them summed up.
 #[derive(Clone, Debug)]
@@ -18,6 +29,9 @@ pub struct NodeInfo {
     non_zero_milli_cpu: i64,
     non_zero_memory: i64,
     used_ports: Vec<HostPort>,
+    /// The lowest priority of any pod here.
+    lowest_priority: Option<i32>,
+    slot: Slot,
 }
 
 impl NodeInfo {
@@ -32,6 +46,8 @@ impl NodeInfo {
             non_zero_milli_cpu: 0,
             non_zero_memory: 0,
             used_ports: Vec::new(),
+            lowest_priority: None,
+            slot: Slot::NOWHERE,
         }
     }
 
@@ -50,6 +66,8 @@ impl NodeInfo {
         if pod.spec().pod_affinity.is_some() {
             self.pods_with_affinity.push(Arc::clone(pod));
         }
+        let priority = pod.spec().priority;
+        self.lowest_priority = Some(self.lowest_priority.map_or(priority, |p| p.min(priority)));
         self.pods.push(Arc::clone(pod));
     }
 
@@ -69,6 +87,9 @@ impl NodeInfo {
         if let Some(at) = self.pods_with_affinity.iter().position(|other| other.uid == *uid) {
             self.pods_with_affinity.remove(at);
         }
+        if self.lowest_priority == Some(pod.spec().priority) {
+            self.lowest_priority = self.pods.iter().map(|pod| pod.spec().priority).min();
+        }
         Some(pod)
     }
 
@@ -81,6 +102,11 @@ impl NodeInfo {
     #[must_use]
     pub fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    /// The node's number among all nodes.
+    pub(crate) fn slot(&self) -> Slot {
+        self.slot
     }
 
     /// The node's name.
@@ -119,6 +145,12 @@ impl NodeInfo {
         self.non_zero_memory
     }
 
+    /// The lowest priority of the pods there, if there are any.
+    #[must_use]
+    pub fn lowest_priority(&self) -> Option<i32> {
+        self.lowest_priority
+    }
+
     /// Ports that pods have taken.
     #[must_use]
     pub fn used_ports(&self) -> &[HostPort] {
@@ -131,8 +163,18 @@ impl NodeInfo {
 pub struct Nodes {
     nodes: Vec<NodeInfo>,
     by_name: HashMap<Text, usize>,
+    /// Where in the order the node of each slot is.
+    positions: Vec<usize>,
+    /// Slots of nodes that are gone.
+    free_slots: Vec<Slot>,
+    changes: Changes,
+    /// Counts changes of the order.
+    layout: u64,
+    /// How many pods of each priority there are.
+    priorities: BTreeMap<i32, usize>,
     /// By every name that a node gives them.
-    images: HashMap<Text, HeldImage>,
+    images: Images,
+    counts: KeptCounts,
 }
 
 impl Nodes {
@@ -147,8 +189,18 @@ impl Nodes {
     }
 
     /// A node came.
-    pub(crate) fn insert(&mut self, info: NodeInfo) {
-        self.hold_images(info.node());
+    pub(crate) fn insert(&mut self, mut info: NodeInfo) {
+        info.slot = self.free_slots.pop().unwrap_or_else(|| Slot::new(self.nodes.len()));
+        self.positions.resize(self.positions.len().max(info.slot.index() + 1), 0);
+        self.positions[info.slot.index()] = self.nodes.len();
+        self.changes.note(info.slot);
+        self.layout += 1;
+        self.counts.follow(|counts| counts.on_node(&info));
+        for pod in info.pods() {
+            *self.priorities.entry(pod.spec().priority).or_default() += 1;
+        }
+        self.images.hold(info.node());
+        self.images.nodes_changed();
         self.by_name.insert(info.name().clone(), self.nodes.len());
         self.nodes.push(info);
     }
@@ -156,10 +208,49 @@ impl Nodes {
     /// A known node changed.
     pub(crate) fn set_node(&mut self, node: Arc<Node>) {
         let Some(&at) = self.by_name.get(&node.name) else { return };
-        let old = self.nodes[at].node.clone();
-        self.drop_images(&old);
-        self.hold_images(&node);
-        self.nodes[at].set_node(node);
+        let info = &mut self.nodes[at];
+        if info.node.images != node.images {
+            self.images.release(&info.node);
+            self.images.hold(&node);
+        }
+        self.changes.note(info.slot);
+        // Of all that may change, domains depend on these alone.
+        if info.node.labels == node.labels && info.node.taints == node.taints {
+            return info.set_node(node);
+        }
+        self.counts.follow(|counts| counts.on_node_gone(info));
+        info.set_node(node);
+        self.counts.follow(|counts| counts.on_node(info));
+    }
+
+    /// A pod came to a node. Whether the node is known.
+    pub fn add_pod(&mut self, node: &Text, pod: &Arc<Pod>) -> bool {
+        let Some(&at) = self.by_name.get(node) else { return false };
+        let info = &mut self.nodes[at];
+        info.add_pod(pod);
+        self.changes.note(info.slot);
+        *self.priorities.entry(pod.spec().priority).or_default() += 1;
+        self.counts.follow(|counts| counts.on_pod(pod, info));
+        true
+    }
+
+    /// A pod left a node. Whether the node is known.
+    pub fn remove_pod(&mut self, node: &Text, uid: &Text) -> bool {
+        let Some(&at) = self.by_name.get(node) else { return false };
+        let info = &mut self.nodes[at];
+        if let Some(pod) = info.remove_pod(uid) {
+            self.changes.note(info.slot);
+            uncount(&mut self.priorities, pod.spec().priority);
+            self.counts.follow(|counts| counts.on_pod_gone(&pod, info));
+        }
+        true
+    }
+
+    /// Something else that matters for what runs on a node changed.
+    pub(crate) fn touch(&mut self, name: &Text) {
+        if let Some(&at) = self.by_name.get(name) {
+            self.changes.note(self.nodes[at].slot);
+        }
     }
 
     /// A node is gone. Another may take its place in the order.
@@ -168,8 +259,17 @@ impl Nodes {
         let info = self.nodes.swap_remove(at);
         if let Some(moved) = self.nodes.get(at) {
             self.by_name.insert(moved.name().clone(), at);
+            self.positions[moved.slot.index()] = at;
         }
-        self.drop_images(info.node());
+        for pod in info.pods() {
+            uncount(&mut self.priorities, pod.spec().priority);
+        }
+        self.images.release(info.node());
+        self.images.nodes_changed();
+        self.counts.follow(|counts| counts.on_node_gone(&info));
+        self.changes.forget(info.slot);
+        self.layout += 1;
+        self.free_slots.push(info.slot);
         Some(info)
     }
 
@@ -177,33 +277,14 @@ impl Nodes {
     pub(crate) fn sort_by(&mut self, order: &[Text]) {
         let rank: HashMap<&Text, usize> =
             order.iter().enumerate().map(|(rank, name)| (name, rank)).collect();
-        self.nodes.sort_by_key(|node| rank.get(node.name()).copied().unwrap_or(usize::MAX));
+        self.nodes.sort_by_cached_key(|node| rank.get(node.name()).copied().unwrap_or(usize::MAX));
         for (at, node) in self.nodes.iter().enumerate() {
-            self.by_name.insert(node.name().clone(), at);
-        }
-    }
-
-    fn hold_images(&mut self, node: &Node) {
-        for image in &node.images {
-            for name in &image.names {
-                let held = self.images.entry(name.clone()).or_insert_with(|| HeldImage {
-                    size_bytes: image.size_bytes,
-                    nodes: HashSet::new(),
-                });
-                held.nodes.insert(node.name.clone());
+            self.positions[node.slot.index()] = at;
+            if let Some(known) = self.by_name.get_mut(node.name()) {
+                *known = at;
             }
         }
-    }
-
-    fn drop_images(&mut self, node: &Node) {
-        for name in node.images.iter().flat_map(|image| &image.names) {
-            if let Some(held) = self.images.get_mut(name) {
-                held.nodes.remove(&node.name);
-                if held.nodes.is_empty() {
-                    self.images.remove(name);
-                }
-            }
-        }
+        self.layout += 1;
     }
 
     /// How many there are.
@@ -235,9 +316,36 @@ impl Nodes {
         self.by_name.get(name).map(|at| &self.nodes[*at])
     }
 
-    /// The node of that name, to change what runs there.
-    pub fn get_mut(&mut self, name: &Text) -> Option<&mut NodeInfo> {
-        self.by_name.get(name).map(|at| &mut self.nodes[*at])
+    /// The place of the node of that name.
+    #[must_use]
+    pub fn position(&self, name: &Text) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Counts changes of nodes; never goes back.
+    pub(crate) fn clock(&self) -> u64 {
+        self.changes.clock()
+    }
+
+    /// Counts changes of the order; never goes back.
+    pub(crate) fn layout(&self) -> u64 {
+        self.layout
+    }
+
+    /// The places of nodes that changed after `clock`, latest first.
+    pub(crate) fn changed_since(&self, clock: u64) -> impl Iterator<Item = usize> {
+        self.changes.since(clock).map(|slot| self.positions[slot.index()])
+    }
+
+    /// The lowest priority of any pod on any node.
+    #[must_use]
+    pub fn lowest_priority(&self) -> Option<i32> {
+        self.priorities.keys().next().copied()
+    }
+
+    /// Asks for numbers over all nodes, which are kept up to date from the first question on.
+    pub(crate) fn count<R>(&self, ask: impl FnOnce(&mut Counts) -> R) -> R {
+        self.counts.ask(&self.nodes, ask)
     }
 
     /// Whether some pod uses the claim, other than for an ephemeral volume.
@@ -251,26 +359,17 @@ impl Nodes {
         })
     }
 
-    /// The image of that name, if a node holds it.
-    pub(crate) fn image(&self, name: &Text) -> Option<&HeldImage> {
-        self.images.get(name)
+    /// Who holds which images.
+    pub(crate) fn images(&self) -> &Images {
+        &self.images
     }
 }
 
-/// An image, and who holds it.
-#[derive(Clone, Debug)]
-pub(crate) struct HeldImage {
-    /// Its size, as the first node that holds it says.
-    pub(crate) size_bytes: i64,
-    nodes: HashSet<Text>,
-}
-
-impl HeldImage {
-    pub(crate) fn is_on(&self, node: &Text) -> bool {
-        self.nodes.contains(node)
-    }
-
-    pub(crate) fn node_count(&self) -> usize {
-        self.nodes.len()
+fn uncount(priorities: &mut BTreeMap<i32, usize>, priority: i32) {
+    if let Some(count) = priorities.get_mut(&priority) {
+        *count -= 1;
+        if *count == 0 {
+            priorities.remove(&priority);
+        }
     }
 }

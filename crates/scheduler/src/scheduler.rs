@@ -8,6 +8,7 @@ mod objects;
 mod permit;
 mod pods;
 mod rules;
+mod search;
 mod sort;
 mod wakeups;
 
@@ -20,6 +21,7 @@ use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 use crate::cache::Cache;
 use crate::command::Command;
 use crate::framework::{Framework, Nominations, Verdict};
+use crate::memory::Memory;
 use crate::observer::{AttemptResult, Happening, Observer};
 use binding::Binding;
 use permit::Permitting;
@@ -60,6 +62,10 @@ pub struct Scheduler<V = ()> {
     clock: Option<fn() -> u64>,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
+    /// Where to start looking for nodes, where not all are looked at.
+    start: usize,
+    /// What node-local plugins have said; `None` if they are to be asked each time.
+    memory: Option<Memory>,
 }
 
 /// An attempt on a pod, and when it began by the observer's clock.
@@ -103,7 +109,15 @@ impl<V: Observer> Scheduler<V> {
             wakeups: Wakeups::default(),
             clock,
             tie_breaker: seed,
+            start: 0,
+            memory: Some(Memory::new()),
         }
+    }
+
+    /// Whether to remember what plugins said of nodes, as is done from the start. It changes how
+    /// long a cycle takes, and never its outcome.
+    pub fn remember(&mut self, remember: bool) {
+        self.memory = remember.then(Memory::new);
     }
 
     /// What is to be done, in order; each is told once.
@@ -223,6 +237,11 @@ impl<V> Nominations for Nominated<'_, V> {
         // Also those in flight, whom the queue does not list as waiting.
         let known = |key: &PodKey| rules.pods.get(key).map(|known| known.pod.clone());
         self.0.nominated_to(node).filter_map(|nominated| known(nominated.key)).collect()
+    }
+
+    fn nodes(&self) -> Vec<Text> {
+        let rules = self.0.policy();
+        self.0.nominated_nodes().filter_map(|node| rules.node_name(node).cloned()).collect()
     }
 }
 

@@ -108,7 +108,7 @@ impl Cluster {
         let mut nominated = Vec::new();
         for pod in items(lists, "pods", "pod", world, Pod::from_api) {
             match &pod.node_name {
-                Some(name) => nodes.get_mut(name).expect("the pod's node").add_pod(&pod),
+                Some(name) => assert!(nodes.add_pod(name, &pod), "the pod's node"),
                 None => nominated.push(pod),
             }
         }
@@ -205,6 +205,10 @@ impl Nominations for Cluster {
         let waits = |pod: &&Arc<Pod>| pod.nominated_node.as_ref() == Some(node);
         self.nominated.iter().filter(waits).cloned().collect()
     }
+
+    fn nodes(&self) -> Vec<Text> {
+        self.nominated.iter().filter_map(|pod| pod.nominated_node.clone()).collect()
+    }
 }
 
 /// A status as tables write it: its code, and its reasons.
@@ -291,3 +295,20 @@ fn named(mut api: Value, default: &str) -> Value {
 
 /// Some time in 2026.
 const NOW: i128 = 1_780_000_000_000_000_000;
+
+/// Numbers that look random and are the same in every run: splitmix64.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 to `bound` - 1.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+}

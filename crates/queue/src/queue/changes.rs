@@ -130,6 +130,12 @@ where
         self.nominator.remove(key, incarnation);
     }
 
+    /// The nodes where nominations were made or ended since this was last asked, in order: for who
+    /// remembers something of a node that depends on them.
+    pub fn take_renominated(&mut self) -> impl Iterator<Item = NodeId> + use<P, S, V> {
+        self.nominator.take_changed().into_iter()
+    }
+
     /// Makes the item of that key active if it waits elsewhere; `false` if it did not work out.
     pub(super) fn force_active(&mut self, key: &<P::Item as Item>::Key, now: Time) -> bool {
         let Some(id) = self.waiting_id(key) else { return false };

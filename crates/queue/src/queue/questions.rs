@@ -112,6 +112,11 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
         self.nominator.node_of(key, incarnation)
     }
 
+    /// The nodes that anybody is nominated to, in order.
+    pub fn nominated_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.nominator.nodes()
+    }
+
     /// Whether nobody is nominated to any node.
     pub fn has_no_nominations(&self) -> bool {
         self.nominator.is_empty()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Status};
-use crate::diagnosis::Diagnosis;
-use crate::nodes::NodeInfo;
+use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Reaches, Status};
+use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
+use crate::nodes::{NodeInfo, Nodes};
 
 /// What PreFilter found, all plugins together.
 #[derive(Clone, Debug, Default)]
@@ -57,34 +57,35 @@ impl Framework {
                 return Ok(Candidates { feasible: Vec::new(), diagnosis });
             }
         };
-        self.filter_all(context, state, pod, &filtered)
+        let places = filtered.places(nodes);
+        self.filter_each(context, state, pod, &filtered, places.iter().copied(), places.len())
     }
 
-    /// Runs Filter on every node that PreFilter left.
+    /// Runs Filter on the nodes at these places, until more than enough have passed.
     ///
     /// # Errors
     ///
     /// Something went wrong; that no node fits is no error.
-    pub fn filter_all<'a>(
+    pub(crate) fn filter_each<'a>(
         &self,
         context: &Context<'a>,
         state: &CycleState,
         pod: &Pod,
         filtered: &PreFiltered,
+        places: impl Iterator<Item = usize>,
+        enough: usize,
     ) -> Result<Candidates<'a>, Status> {
-        let mut diagnosis = Diagnosis::new(context.nodes.len(), filtered);
+        let mut verdicts = Verdicts::new(context.nodes.len());
         let mut feasible = Vec::new();
-        for (at, node) in context.nodes.iter().enumerate() {
-            if filtered.nodes.as_ref().is_some_and(|only| !only.contains(node.name())) {
-                continue;
-            }
-            match self.filter_with_nominated(context, state, pod, node) {
+        for (at, node) in places.filter_map(|at| Some((at, context.nodes.at(at)?))) {
+            match self.judge(self.active_filters(state), context, state, pod, node) {
+                Ok(()) if feasible.len() == enough => break,
                 Ok(()) => feasible.push(node),
-                Err(status) if status.code() == Code::Error => return Err(status),
-                Err(status) => diagnosis.note(at, status),
+                Err(refusal) if refusal.status.code() == Code::Error => return Err(refusal.status),
+                Err(refusal) => verdicts.set(at, Some(refusal)),
             }
         }
-        Ok(Candidates { feasible, diagnosis })
+        Ok(Candidates { feasible, diagnosis: Diagnosis::new(Arc::new(verdicts), filtered) })
     }
 
     /// Runs PreFilter.
@@ -154,22 +155,8 @@ impl Framework {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        let nominated: Vec<_> = context
-            .nominations
-            .to(node.name())
-            .into_iter()
-            .filter(|other| other.spec().priority >= pod.spec().priority && other.uid != pod.uid)
-            .collect();
-        if !nominated.is_empty() {
-            let mut node = node.clone();
-            let mut state = state.clone();
-            for other in nominated {
-                node.add_pod(&other);
-                self.add_pod(context, &mut state, pod, &other, &node)?;
-            }
-            self.filter(context, &state, pod, &node)?;
-        }
-        self.filter(context, state, pod, node)
+        let judged = self.judge(self.active_filters(state), context, state, pod, node);
+        judged.map_err(|refusal| refusal.status)
     }
 
     /// Whether the pod may run on the node as it is.
@@ -184,22 +171,79 @@ impl Framework {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        for plugin in &self.filter {
-            let name = plugin.name();
-            if state.skip_filter.contains(&name) {
-                continue;
+        let asked = self.ask(self.active_filters(state), context, state, pod, node);
+        asked.map_err(|refusal| refusal.status)
+    }
+
+    /// Whether the pod may run on the node, with nominated pods and without, as far as the filters
+    /// at these places of the profile know.
+    pub(crate) fn judge(
+        &self,
+        filters: impl Iterator<Item = usize> + Clone,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), Refusal> {
+        let nominated: Vec<_> = context
+            .nominations
+            .to(node.name())
+            .into_iter()
+            .filter(|other| other.spec().priority >= pod.spec().priority && other.uid != pod.uid)
+            .collect();
+        if !nominated.is_empty() {
+            let mut node = node.clone();
+            let mut state = state.clone();
+            for other in nominated {
+                node.add_pod(&other);
+                self.add_pod(context, &mut state, pod, &other, &node)
+                    .map_err(|status| Refusal { status, filter: 0 })?;
             }
+            self.ask(filters.clone(), context, &state, pod, &node)?;
+        }
+        self.ask(filters, context, state, pod, node)
+    }
+
+    /// Whether the pod may run on the node as it is, as far as these filters know. The first that
+    /// refuses is heard.
+    pub(crate) fn ask(
+        &self,
+        filters: impl Iterator<Item = usize>,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), Refusal> {
+        for filter in filters {
+            let plugin = &self.filter[filter];
             if let Err(status) = plugin.filter(context, state, pod, node) {
-                return Err(match status.code() {
+                let name = plugin.name();
+                let status = match status.code() {
                     Code::Error => {
-                        let text = format!("running \"{name}\" filter plugin: {status}");
-                        Status::error(text).from_plugin(name)
+                        Status::error(format!("running \"{name}\" filter plugin: {status}"))
                     }
-                    _ => status.from_plugin(name),
-                });
+                    _ => status,
+                };
+                return Err(Refusal { status: status.from_plugin(name), filter });
             }
         }
         Ok(())
+    }
+
+    /// The places of the filters that are asked in this cycle.
+    pub(crate) fn active_filters(&self, state: &CycleState) -> impl Iterator<Item = usize> + Clone {
+        let names = self.filter.iter().map(|plugin| plugin.name()).enumerate();
+        names.filter(|(_, name)| !state.skip_filter.contains(name)).map(|(filter, _)| filter)
+    }
+
+    /// How far the filters reach that are asked in this cycle.
+    pub(crate) fn filter_reaches(
+        &self,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+    ) -> Reaches {
+        Reaches::of(self.active_filters(state), |at| self.filter[at].reach(context, pod))
     }
 
     /// Lets the plugins' states follow a pod that is taken to run on a node.
@@ -249,6 +293,14 @@ impl Framework {
 }
 
 impl PreFiltered {
+    /// The places of the nodes that are left, in order.
+    pub(crate) fn places(&self, nodes: &Nodes) -> Vec<usize> {
+        let Some(only) = &self.nodes else { return (0..nodes.len()).collect() };
+        let mut places: Vec<usize> = only.iter().filter_map(|name| nodes.position(name)).collect();
+        places.sort_unstable();
+        places
+    }
+
     /// The plugins that narrowed the nodes left none.
     fn no_node_left(&self) -> PreFilterFailure {
         let mut names = self.narrowed_by.clone();

@@ -8,7 +8,8 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Action, Ask, Hint, HintError, Resource, Time};
 
 use super::binding::{Bind, Permit, PostBind, PreBind, Reserve};
-use super::{Context, CycleState, Framework, Status};
+use super::scoring::{Feasible, scale_by_highest};
+use super::{Context, CycleState, Framework, Reach, Scaling, Status};
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, ClusterEvent};
 use crate::listers::Listers;
@@ -162,6 +163,13 @@ pub trait Filter: Plugin {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<(), Status>;
+
+    /// What the answers depend on in this cycle. By default on anything, which is always right
+    /// and never fast.
+    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+        let _ = (context, pod);
+        Reach::Unknown
+    }
 }
 
 /// Tries to make a pod schedulable that fits nowhere.
@@ -233,7 +241,7 @@ pub trait PreScore: Plugin {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        nodes: &[&NodeInfo],
+        nodes: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status>;
 }
 
@@ -261,8 +269,21 @@ pub trait Score: Plugin {
         node: &NodeInfo,
     ) -> Result<i64, Status>;
 
+    /// What the answers depend on in this cycle. By default on anything, which is always right
+    /// and never fast.
+    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+        let _ = (context, pod);
+        Reach::Unknown
+    }
+
+    /// How the scores are brought into the range from 0 to 100.
+    fn scaling(&self) -> Scaling {
+        Scaling::Own
+    }
+
     /// Brings the scores of all nodes into the range from 0 to 100; `scores[i]` is that of
-    /// `nodes[i]`. By default they are there already.
+    /// `nodes[i]`. By default as [`scaling`](Self::scaling) says. A plugin with a scale of its own
+    /// does it here; without, its scores are taken to be in the range already.
     ///
     /// # Errors
     ///
@@ -275,7 +296,10 @@ pub trait Score: Plugin {
         nodes: &[&NodeInfo],
         scores: &mut [i64],
     ) -> Result<(), Status> {
-        let _ = (context, state, pod, nodes, scores);
+        let _ = (context, state, pod, nodes);
+        if let Scaling::ByHighest { reverse } = self.scaling() {
+            scale_by_highest(scores, reverse);
+        }
         Ok(())
     }
 }

@@ -147,7 +147,7 @@ mod tests {
             let mut cluster = testing::nodes(json!([{}]));
             let pod = cluster.pod(json!({}));
             let framework = Framework::new(plugins.into_iter().map(|plugin| (plugin, 0)));
-            let diagnosis = Diagnosis::new(1, &super::super::PreFiltered::default());
+            let diagnosis = Diagnosis::one(Status::unschedulable("full"));
             let found =
                 framework.post_filter(&cluster.context(), &CycleState::new(), &pod, &diagnosis);
             assert_eq!((found.nomination, &*found.message), (nomination, message), "{words}");

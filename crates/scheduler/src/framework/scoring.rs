@@ -1,8 +1,13 @@
 //! PreScore, Score and normalisation over the nodes that passed the filters.
 
+use std::cell::OnceCell;
+
 use roadstead_model::Pod;
 
-use super::{Code, Context, CycleState, Framework, PreScoreAnswer, Status, Weighted};
+use super::{
+    Code, Context, CycleState, Framework, Local, PreScoreAnswer, Reach, Reaches, Scaling, Status,
+    Weighted,
+};
 use crate::nodes::NodeInfo;
 
 /// One node's scores.
@@ -17,8 +22,30 @@ pub struct NodeScores {
 /// The highest score that a plugin may give.
 pub(crate) const MAX_SCORE: i64 = 100;
 
+/// What can be scaled without overflow.
+const MAX_UNSCALED: i64 = i64::MAX / MAX_SCORE;
+
+/// The nodes that passed the filters, listed only if somebody asks for them.
+pub struct Feasible<'a> {
+    list: OnceCell<Vec<&'a NodeInfo>>,
+    make: &'a dyn Fn() -> Vec<&'a NodeInfo>,
+}
+
+impl<'a> Feasible<'a> {
+    /// The nodes that `make` lists.
+    pub(crate) fn new(make: &'a dyn Fn() -> Vec<&'a NodeInfo>) -> Self {
+        Self { list: OnceCell::new(), make }
+    }
+
+    /// They, in order.
+    #[must_use]
+    pub fn list(&self) -> &[&'a NodeInfo] {
+        self.list.get_or_init(self.make)
+    }
+}
+
 impl Framework {
-    /// Scores nodes; the result is in their order.
+    /// Runs PreScore, and scores nodes; the result is in their order.
     ///
     /// # Errors
     ///
@@ -30,6 +57,32 @@ impl Framework {
         pod: &Pod,
         nodes: &[&NodeInfo],
     ) -> Result<Vec<NodeScores>, Status> {
+        self.pre_score(context, state, pod, &Feasible::new(&|| nodes.to_vec()))?;
+        let mut all = vec![NodeScores::default(); nodes.len()];
+        for at in self.active_scores(state) {
+            let Weighted { plugin, weight } = &self.score[at];
+            let scores = self.scores_of(at, context, state, pod, nodes)?;
+            for (node, score) in all.iter_mut().zip(scores) {
+                node.plugins.push((plugin.name(), score));
+                node.total += score * weight;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Runs PreScore.
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong.
+    pub(crate) fn pre_score(
+        &self,
+        context: &Context<'_>,
+        state: &mut CycleState,
+        pod: &Pod,
+        nodes: &Feasible<'_>,
+    ) -> Result<(), Status> {
+        state.skip_score.clear();
         for plugin in &self.pre_score {
             let name = plugin.name();
             match plugin.pre_score(context, state, pod, nodes) {
@@ -41,48 +94,164 @@ impl Framework {
                 }
             }
         }
-        let mut all = vec![NodeScores::default(); nodes.len()];
-        for Weighted { plugin, weight } in &self.score {
-            let name = plugin.name();
-            if state.skip_score.contains(&name) {
-                continue;
-            }
-            let scores: Result<Vec<i64>, Status> =
-                nodes.iter().map(|node| plugin.score(context, state, pod, node)).collect();
-            let failed = |status: Status| {
-                let text = format!("plugin \"{name}\" failed with: {status}");
-                Status::new(Code::Error, vec![text.into()]).from_plugin(name)
-            };
-            let mut scores = scores.map_err(failed)?;
-            plugin.normalize(context, state, pod, nodes, &mut scores).map_err(failed)?;
-            for (node, score) in all.iter_mut().zip(scores) {
-                if !(0..=MAX_SCORE).contains(&score) {
-                    let text = format!(
-                        "plugin \"{name}\" returns an invalid score {score}, it should in the \
-                         range of [0, {MAX_SCORE}] after normalizing"
-                    );
-                    return Err(Status::error(text).from_plugin(name));
-                }
-                node.plugins.push((name, score));
-                node.total += score * weight;
+        Ok(())
+    }
+
+    /// Adds to the nodes' totals what the plugins at these places of Score give them.
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong.
+    pub(crate) fn add_scores(
+        &self,
+        plugins: &[usize],
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        nodes: &[&NodeInfo],
+        totals: &mut [i64],
+    ) -> Result<(), Status> {
+        for &at in plugins {
+            let scores = self.scores_of(at, context, state, pod, nodes)?;
+            for (total, score) in totals.iter_mut().zip(scores) {
+                *total += score * self.score[at].weight;
             }
         }
-        Ok(all)
+        Ok(())
+    }
+
+    /// The places of the plugins that Score asks in this cycle.
+    fn active_scores(&self, state: &CycleState) -> impl Iterator<Item = usize> {
+        let names = self.score.iter().map(|weighted| weighted.plugin.name()).enumerate();
+        names.filter(|(_, name)| !state.skip_score.contains(name)).map(|(at, _)| at)
+    }
+
+    /// How far the plugins reach that Score asks in this cycle.
+    pub(crate) fn score_reaches(
+        &self,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+    ) -> Reaches {
+        let reach = |at: usize| match self.score[at].plugin.scaling() {
+            Scaling::Own => Reach::Unknown,
+            Scaling::Unscaled | Scaling::ByHighest { .. } => {
+                self.score[at].plugin.reach(context, pod)
+            }
+        };
+        Reaches::of(self.active_scores(state), reach)
+    }
+
+    /// The scales of those of these plugins that are scaled, in order.
+    pub(crate) fn scales(&self, plugins: &[Local]) -> Vec<Scale> {
+        let scale = |local: &Local| {
+            let Weighted { plugin, weight } = &self.score[local.at];
+            match plugin.scaling() {
+                Scaling::ByHighest { reverse } => Some(Scale { reverse, weight: *weight }),
+                Scaling::Unscaled | Scaling::Own => None,
+            }
+        };
+        plugins.iter().filter_map(scale).collect()
+    }
+
+    /// What these plugins give a node: the sum of what needs no scaling, and what is to be scaled
+    /// of the others. `None` if one fails or gives what it must not.
+    pub(crate) fn score_locally(
+        &self,
+        plugins: &[Local],
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<LocalScore> {
+        let mut score = LocalScore::default();
+        for local in plugins {
+            let Weighted { plugin, weight } = &self.score[local.at];
+            let given = plugin.score(context, state, pod, node).ok()?;
+            match plugin.scaling() {
+                Scaling::ByHighest { .. } if (0..=MAX_UNSCALED).contains(&given) => {
+                    score.unscaled.push(given);
+                }
+                Scaling::Unscaled if (0..=MAX_SCORE).contains(&given) => {
+                    score.sum += given * weight;
+                }
+                _ => return None,
+            }
+        }
+        Some(score)
+    }
+
+    /// A plugin's scores, scaled.
+    fn scores_of(
+        &self,
+        at: usize,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        nodes: &[&NodeInfo],
+    ) -> Result<Vec<i64>, Status> {
+        let plugin = &self.score[at].plugin;
+        let name = plugin.name();
+        let failed = |status: Status| {
+            let text = format!("plugin \"{name}\" failed with: {status}");
+            Status::new(Code::Error, vec![text.into()]).from_plugin(name)
+        };
+        let scores: Result<Vec<i64>, Status> =
+            nodes.iter().map(|node| plugin.score(context, state, pod, node)).collect();
+        let mut scores = scores.map_err(failed)?;
+        plugin.normalize(context, state, pod, nodes, &mut scores).map_err(failed)?;
+        match scores.iter().find(|score| !(0..=MAX_SCORE).contains(*score)) {
+            None => Ok(scores),
+            Some(score) => {
+                let text = format!(
+                    "plugin \"{name}\" returns an invalid score {score}, it should in the range \
+                     of [0, {MAX_SCORE}] after normalizing"
+                );
+                Err(Status::error(text).from_plugin(name))
+            }
+        }
+    }
+}
+
+/// What plugins that reach no further than the node give it.
+#[derive(Default)]
+pub(crate) struct LocalScore {
+    /// The weighted sum of what needs no scaling.
+    pub(crate) sum: i64,
+    /// What is to be scaled, one of each [`Scale`].
+    pub(crate) unscaled: Vec<i64>,
+}
+
+/// How a plugin's scores count once the highest is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scale {
+    reverse: bool,
+    weight: i64,
+}
+
+impl Scale {
+    /// What a score adds to a node's total.
+    pub(crate) fn weighted(self, score: i64, highest: i64) -> i64 {
+        scaled(score, highest, self.reverse) * self.weight
     }
 }
 
 /// Scales scores so that the highest becomes 100; reversed, so that it becomes 0.
-pub(crate) fn default_normalize(scores: &mut [i64], reverse: bool) {
-    let max = scores.iter().copied().max().unwrap_or(0).max(0);
+pub(super) fn scale_by_highest(scores: &mut [i64], reverse: bool) {
+    let highest = scores.iter().copied().max().unwrap_or(0).max(0);
     for score in scores {
-        *score = match max {
-            0 if reverse => MAX_SCORE,
-            0 => *score,
-            max => {
-                let scaled = MAX_SCORE * *score / max;
-                if reverse { MAX_SCORE - scaled } else { scaled }
-            }
-        };
+        *score = scaled(*score, highest, reverse);
+    }
+}
+
+fn scaled(score: i64, highest: i64, reverse: bool) -> i64 {
+    match highest {
+        0 if reverse => MAX_SCORE,
+        0 => score,
+        highest => {
+            let scaled = MAX_SCORE * score / highest;
+            if reverse { MAX_SCORE - scaled } else { scaled }
+        }
     }
 }
 
@@ -124,7 +293,7 @@ mod tests {
         ];
         for (input, reverse, expected) in rows {
             let mut scores = input.to_vec();
-            default_normalize(&mut scores, reverse);
+            scale_by_highest(&mut scores, reverse);
             assert_eq!(scores, expected, "{input:?} {reverse}");
         }
     }

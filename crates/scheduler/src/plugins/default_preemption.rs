@@ -16,7 +16,7 @@ use crate::diagnosis::{Diagnosis, no_nodes_available};
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
     Code, Context, CycleState, Extensions, Framework, Joining, Nomination, Plugin, PostFilter,
-    PostFilterAnswer, PreEnqueue, Preemption, Reason, Registration, Status,
+    PostFilterAnswer, PreEnqueue, Preemption, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -24,7 +24,7 @@ use crate::nodes::NodeInfo;
 pub use dry_run::PreemptionCandidate;
 pub use preempting::Preempting;
 
-use dry_run::DryRun;
+use dry_run::{DryRun, Found};
 
 /// Makes room for a pod by evicting pods of lower priority, as few and as unimportant as can be,
 /// and holds the pod back until they are on their way.
@@ -69,9 +69,27 @@ impl DefaultPreemption {
         pod: &Pod,
         diagnosis: &Diagnosis,
     ) -> Vec<PreemptionCandidate> {
-        let potential = potential_nodes(context, diagnosis);
-        let wanted = self.arguments.candidates(potential.len());
-        DryRun::new(framework, context, state, pod).run(&potential, wanted).candidates
+        self.dry_run(framework, context, state, pod, diagnosis).candidates
+    }
+
+    fn dry_run(
+        &self,
+        framework: &Framework,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        diagnosis: &Diagnosis,
+    ) -> Found {
+        // Nodes where the pod might fit if others went.
+        let potential = diagnosis.count(Code::Unschedulable);
+        if potential == 0 || !has_victims(pod, context.nodes.lowest_priority()) {
+            return Found::no_victims(potential);
+        }
+        let is_potential = |at: &usize| diagnosis.status(*at).code() == Code::Unschedulable;
+        let nodes = (0..context.nodes.len()).filter(is_potential);
+        let nodes = nodes.filter_map(|at| context.nodes.at(at));
+        let wanted = self.arguments.candidates(potential);
+        DryRun::new(framework, context, state, pod).run(nodes, wanted)
     }
 
     /// What PostFilter does, in words that do not say yet that they are about preemption.
@@ -89,9 +107,7 @@ impl DefaultPreemption {
         if context.nodes.is_empty() {
             return refused(Nomination::Keep, Status::error("no nodes available"));
         }
-        let potential = potential_nodes(context, diagnosis);
-        let wanted = self.arguments.candidates(potential.len());
-        let found = DryRun::new(framework, context, state, pod).run(&potential, wanted);
+        let found = self.dry_run(framework, context, state, pod, diagnosis);
         if let Some(error) = found.error() {
             return refused(Nomination::Keep, error);
         }
@@ -99,9 +115,11 @@ impl DefaultPreemption {
             Some(candidate) => evict(context, pod, candidate),
             None => {
                 let nodes = context.nodes.len();
-                let reasons = found.statuses.iter().flat_map(Status::reasons);
-                let others = std::iter::repeat_n(&NOT_HELPFUL, nodes - found.statuses.len());
-                let text = no_nodes_available(nodes, reasons.chain(others));
+                let tried: usize = found.statuses.iter().map(|(_, count)| count).sum();
+                let others = Status::unresolvable(NOT_HELPFUL);
+                let statuses = found.statuses.iter().map(|(status, count)| (status, *count));
+                let statuses = statuses.chain([(&others, nodes - tried)]);
+                let text = no_nodes_available(nodes, statuses);
                 refused(Nomination::Clear, Status::unschedulable(text))
             }
         }
@@ -156,24 +174,19 @@ fn eligible(context: &Context<'_>, pod: &Pod, diagnosis: &Diagnosis) -> Result<(
         return Err(NEVER);
     }
     let Some(nominated) = &pod.nominated_node else { return Ok(()) };
-    let Some((at, node)) =
-        context.nodes.iter().enumerate().find(|(_, node)| node.name() == nominated)
-    else {
-        return Ok(());
-    };
+    let Some(at) = context.nodes.position(nominated) else { return Ok(()) };
     // Where the pod can no longer go anyway, there is nothing to wait for.
     if diagnosis.status(at).code() == Code::UnschedulableAndUnresolvable {
         return Ok(());
     }
     let leaves = |other: &Arc<Pod>| is_victim(pod, other) && other.is_terminating_by_preemption();
-    if node.pods().iter().any(leaves) { Err(TERMINATING) } else { Ok(()) }
+    let mut pods = context.nodes.at(at).into_iter().flat_map(NodeInfo::pods);
+    if pods.any(leaves) { Err(TERMINATING) } else { Ok(()) }
 }
 
-/// The nodes where the pod might fit if others went.
-fn potential_nodes<'a>(context: &Context<'a>, diagnosis: &Diagnosis) -> Vec<&'a NodeInfo> {
-    let nodes = context.nodes.iter().enumerate();
-    let potential = |at| diagnosis.status(at).code() == Code::Unschedulable;
-    nodes.filter(|(at, _)| potential(*at)).map(|(_, node)| node).collect()
+/// Whether `pod` is worth more than some of those of which this is the lowest priority.
+fn has_victims(pod: &Pod, lowest_priority: Option<i32>) -> bool {
+    lowest_priority.is_some_and(|lowest| lowest < pod.spec().priority)
 }
 
 /// Whether `pod` is worth more than `other`.
@@ -248,7 +261,7 @@ const ABSOLUTE: &str = "minCandidateNodesAbsolute";
 
 const NEVER: &str = "not eligible due to preemptionPolicy=Never.";
 const TERMINATING: &str = "not eligible due to a terminating pod on the nominated node.";
-static NOT_HELPFUL: Reason = Reason::Borrowed("Preemption is not helpful for scheduling");
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const UNFINISHED: &str = "waiting for the preemption for this pod to be finished";
 
 #[cfg(test)]

@@ -251,7 +251,7 @@ mod tests {
         let framework =
             Framework::new([(cluster.plugin(DynamicResources::extensions, Value::Null), 2)]);
         let context = cluster.context();
-        let diagnosis = Diagnosis::new(1, &crate::framework::PreFiltered::default());
+        let diagnosis = Diagnosis::one(Status::unschedulable("full"));
 
         let mut state = CycleState::new();
         let early = framework.post_filter(&context, &state, &pod, &diagnosis);

@@ -1,9 +1,10 @@
 //! Prefers nodes that hold a pod's images already.
 
-use roadstead_model::Pod;
+use roadstead_model::{Pod, Text};
 
 use crate::framework::{
-    Context, CycleState, Extensions, Joining, MAX_SCORE, Plugin, Registration, Score, Status,
+    Context, CycleState, Extensions, Joining, MAX_SCORE, Plugin, Reach, Registration, Scaling,
+    Score, Status,
 };
 use crate::nodes::NodeInfo;
 
@@ -38,15 +39,26 @@ impl Score for ImageLocality {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<i64, Status> {
-        let spec = pod.spec();
-        let images = spec.container_images.iter().chain(&spec.volume_images);
-        let held = images
-            .filter_map(|name| context.nodes.image(name))
+        let held = images(pod)
+            .filter_map(|name| context.nodes.images().get(name))
             .filter(|image| image.is_on(node.name()))
             .map(|image| spread(image.size_bytes, image.node_count(), context.nodes.len()))
             .fold(0, i64::wrapping_add);
-        Ok(of_bytes(held, spec.container_images.len()))
+        Ok(of_bytes(held, pod.spec().container_images.len()))
     }
+
+    /// An image counts by how many of the nodes hold it.
+    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+        Reach::Node { version: context.nodes.images().version(images(pod)) }
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::Unscaled
+    }
+}
+
+fn images(pod: &Pod) -> impl Iterator<Item = &Text> {
+    pod.spec().container_images.iter().chain(&pod.spec().volume_images)
 }
 
 /// The part of an image's size that counts.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
 };
 use crate::listers::Listers;
@@ -143,21 +143,24 @@ impl Filter for InterPodAffinity {
         &self,
         _: &Context<'_>,
         state: &CycleState,
-        pod: &Pod,
+        _: &Pod,
         node: &NodeInfo,
     ) -> Result<(), Status> {
         let state = state.get::<FilterState>(FILTER_STATE).ok_or_else(not_prepared)?;
-        let labels = &node.node().labels;
-        if !state.has_company(pod, labels) {
+        if !state.has_company(node) {
             return Err(Status::unresolvable(NO_COMPANY));
         }
-        if state.has_unwanted_company(pod, labels) {
+        if state.counts.apart.is_any_at(node) {
             return Err(Status::unschedulable(UNWANTED_COMPANY));
         }
-        if state.counts.existing.is_any_at(labels) {
+        if state.counts.existing.is_any_at(node) {
             return Err(Status::unschedulable(UNWANTED_BY_COMPANY));
         }
         Ok(())
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::Cluster
     }
 }
 
@@ -172,22 +175,12 @@ struct FilterState {
 impl FilterState {
     /// Whether near a node is what the pod requires. The pod may come first: where nothing of it
     /// counts in any topology, the pod may be it.
-    fn has_company(&self, pod: &Pod, labels: &Labels) -> bool {
+    fn has_company(&self, node: &NodeInfo) -> bool {
         let near = &self.counts.near;
-        let mut all_near = true;
-        for term in matching::required(pod) {
-            let Some(value) = labels.get(&term.topology_key) else { return false };
-            all_near &= near.at(&term.topology_key, value) > 0;
+        match near.is_all_at(node) {
+            Some(all_near) => all_near || (near.is_zero() && self.is_own_company),
+            None => false,
         }
-        all_near || (near.is_zero() && self.is_own_company)
-    }
-
-    /// Whether near a node is what the pod requires not to be.
-    fn has_unwanted_company(&self, pod: &Pod, labels: &Labels) -> bool {
-        matching::required_anti(pod).iter().any(|term| {
-            let value = labels.get(&term.topology_key);
-            value.is_some_and(|value| self.counts.apart.at(&term.topology_key, value) > 0)
-        })
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, PreScore,
-    PreScoreAnswer, Registration, Score, Status, default_normalize,
+    Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    PreScore, PreScoreAnswer, Reach, Registration, Scaling, Score, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -118,6 +118,10 @@ impl Filter for NodeAffinity {
         }
         Ok(())
     }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
 }
 
 impl PreScore for NodeAffinity {
@@ -126,7 +130,7 @@ impl PreScore for NodeAffinity {
         _: &Context<'_>,
         _: &mut CycleState,
         pod: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         let preferred = &pod.spec().preferred_node_affinity;
         if let Some(error) = preferred.as_ref().and_then(|terms| terms.error.as_deref()) {
@@ -150,16 +154,12 @@ impl Score for NodeAffinity {
         Ok(terms.into_iter().flatten().map(|terms| terms.score(labels, name)).sum())
     }
 
-    fn normalize(
-        &self,
-        _: &Context<'_>,
-        _: &CycleState,
-        _: &Pod,
-        _: &[&NodeInfo],
-        scores: &mut [i64],
-    ) -> Result<(), Status> {
-        default_normalize(scores, false);
-        Ok(())
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::ByHighest { reverse: false }
     }
 }
 

@@ -5,7 +5,7 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
 };
 use crate::listers::Listers;
@@ -83,6 +83,10 @@ impl Filter for NodeDeclaredFeatures {
         } else {
             Err(Status::unresolvable(MISMATCH))
         }
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
     }
 }
 

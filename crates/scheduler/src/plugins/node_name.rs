@@ -5,7 +5,7 @@ use roadstead_queue::{Action, Ask};
 
 use crate::events;
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, Registration, Status,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, Reach, Registration, Status,
 };
 use crate::nodes::NodeInfo;
 
@@ -43,6 +43,10 @@ impl Filter for NodeName {
             Some(wanted) if wanted != node.name() => Err(Status::unresolvable(MISMATCH)),
             _ => Ok(()),
         }
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
     }
 }
 

@@ -5,7 +5,7 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
 };
 use crate::listers::Listers;
@@ -69,6 +69,10 @@ impl Filter for NodePorts {
             return Err(Status::unschedulable(TAKEN));
         }
         Ok(())
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
     }
 }
 
@@ -154,7 +158,7 @@ mod tests {
         assert_eq!(cluster.filter(&NodePorts::extensions(), &wants), [REFUSED]);
 
         let (node, gone) = (cluster.world.text("node-1"), cluster.world.text("pod-1"));
-        cluster.nodes.get_mut(&node).and_then(|node| node.remove_pod(&gone)).expect("the pod");
+        assert!(cluster.nodes.remove_pod(&node, &gone));
         assert_eq!(cluster.filter(&NodePorts::extensions(), &wants), [FITS]);
     }
 

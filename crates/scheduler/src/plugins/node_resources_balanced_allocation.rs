@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::ArgumentError;
 use super::resource_allocation::{Resource, ResourceArgument, balance};
 use crate::framework::{
-    Context, CycleState, Extensions, Joining, Plugin, PreScore, PreScoreAnswer, Registration,
-    Score, Status,
+    Context, CycleState, Extensions, Feasible, Joining, Plugin, PreScore, PreScoreAnswer, Reach,
+    Registration, Scaling, Score, Status,
 };
 use crate::nodes::NodeInfo;
 
@@ -68,7 +68,7 @@ impl PreScore for NodeResourcesBalancedAllocation {
         _: &Context<'_>,
         _: &mut CycleState,
         pod: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         // A pod that asks for nothing would crowd the one node that is in most even use.
         Ok(if self.counts_nothing_of(pod) { PreScoreAnswer::Skip } else { PreScoreAnswer::Proceed })
@@ -98,6 +98,14 @@ impl Score for NodeResourcesBalancedAllocation {
             })
         };
         Ok(50 + (50 + balance(parts(true)) - balance(parts(false))) / 2)
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::Unscaled
     }
 }
 

@@ -13,8 +13,8 @@ use super::ArgumentError;
 use super::resource_allocation::{Load, Resource, Strategy};
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Code, Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
-    PreScore, PreScoreAnswer, Reason, Registration, Score, Status,
+    Code, Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter,
+    PreFilterAnswer, PreScore, PreScoreAnswer, Reach, Reason, Registration, Scaling, Score, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -166,6 +166,15 @@ impl Filter for NodeResourcesFit {
             Some(shortage) => Err(Status::new(shortage.code, shortage.reasons)),
         }
     }
+
+    /// Where device classes stand behind resources, a node need not have them.
+    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+        let has_scalars = !pod.spec().requests.total.scalars().is_empty();
+        match has_scalars && !context.listers.device_classes.is_empty() {
+            true => Reach::Unknown,
+            false => Reach::NODE,
+        }
+    }
 }
 
 /// A resource that not every node has, and that must be looked for.
@@ -256,7 +265,7 @@ impl PreScore for NodeResourcesFit {
         _: &Context<'_>,
         _: &mut CycleState,
         _: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         Ok(PreScoreAnswer::Proceed)
     }
@@ -282,6 +291,14 @@ impl Score for NodeResourcesFit {
             Some(Load { requested: used.wrapping_add(asked), allocatable, weight: *weight })
         };
         Ok(self.strategy.score(self.resources.iter().filter_map(load)))
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::Unscaled
     }
 }
 

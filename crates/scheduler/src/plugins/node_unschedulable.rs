@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, Registration, Status,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, Reach, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -74,6 +74,10 @@ impl Filter for NodeUnschedulable {
             return Err(Status::unresolvable(CORDONED));
         }
         Ok(())
+    }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
     }
 }
 

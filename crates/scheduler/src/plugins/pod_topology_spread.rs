@@ -10,21 +10,21 @@ mod tests;
 
 use std::sync::Arc;
 
-use roadstead_model::{Pod, SpreadConstraint, Text, WhenUnsatisfiable, World};
+use roadstead_model::{Pod, SpreadConstraint, WhenUnsatisfiable, World};
 use roadstead_queue::{Action, Ask, Hint, HintError};
 use serde_json::Value;
 
 use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
 
 use constraints::Defaults;
-use counts::Domains;
+use counts::{Changes, Rule};
 
 /// Spreads pods that are alike over the values of a node label, each of which is a domain.
 ///
@@ -33,8 +33,6 @@ use counts::Domains;
 /// pods of the services and the controller that they belong to.
 pub struct PodTopologySpread {
     defaults: Defaults,
-    /// The value of a label that a node does not have.
-    no_value: Text,
 }
 
 impl PodTopologySpread {
@@ -46,8 +44,7 @@ impl PodTopologySpread {
     /// without selectors.
     pub fn extensions(arguments: &Value, world: &mut World) -> Result<Extensions, ArgumentError> {
         let defaults = arguments::read(arguments, world)?;
-        let plugin = Self { defaults, no_value: world.text("") };
-        Ok(Joining::new(plugin).pre_filter().filter().pre_score().score().done())
+        Ok(Joining::new(Self { defaults }).pre_filter().filter().pre_score().score().done())
     }
 
     /// The constraints that a pod must keep.
@@ -100,9 +97,8 @@ impl PreFilter for PodTopologySpread {
         if hard.is_empty() {
             return Ok(PreFilterAnswer::Skip);
         }
-        let domains = Domains::over(context.nodes, pod, &hard);
-        let rules = hard.into_iter().map(|constraint| Rule::new(constraint, pod)).collect();
-        state.put(FILTER_STATE, FilterState { rules, domains });
+        let rules = context.nodes.count(|counts| Rule::all(counts, pod, hard));
+        state.put(FILTER_STATE, FilterState { rules, changes: Changes::default() });
         Ok(PreFilterAnswer::AnyNode)
     }
 
@@ -138,40 +134,26 @@ impl Filter for PodTopologySpread {
         node: &NodeInfo,
     ) -> Result<(), Status> {
         let state = state.get::<FilterState>(FILTER_STATE).ok_or_else(not_prepared)?;
-        for (rule, domains) in state.rules.iter().zip(&state.domains) {
-            let Some(value) = node.node().labels.get(&rule.constraint.topology_key) else {
-                return Err(Status::unresolvable(NO_DOMAIN));
-            };
-            // Whether the node itself counts is not asked: other plugins see to that.
-            let pods = domains.count(value).unwrap_or(0) + rule.own;
-            let skew = pods - domains.minimum(rule.constraint.min_domains);
-            if skew > i64::from(rule.constraint.max_skew) {
-                return Err(Status::unschedulable(TOO_MANY));
+        for (at, rule) in state.rules.iter().enumerate() {
+            match rule.admits(&state.changes, at, node) {
+                Some(true) => {}
+                Some(false) => return Err(Status::unschedulable(TOO_MANY)),
+                None => return Err(Status::unresolvable(NO_DOMAIN)),
             }
         }
         Ok(())
     }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::Cluster
+    }
 }
 
-/// What PreFilter finds out: the hard constraints, and the domains of each.
+/// What PreFilter finds out: the hard constraints with their domains, and what what-ifs change.
 #[derive(Clone)]
 struct FilterState {
     rules: Arc<[Rule]>,
-    domains: Vec<Domains>,
-}
-
-/// A hard constraint of a pod.
-struct Rule {
-    constraint: SpreadConstraint,
-    /// 1 if the pod counts itself, else 0.
-    own: i64,
-}
-
-impl Rule {
-    fn new(constraint: SpreadConstraint, pod: &Pod) -> Self {
-        let own = i64::from(constraint.selector.matches(&pod.spec().labels));
-        Self { constraint, own }
-    }
+    changes: Changes,
 }
 
 /// Counts one pod more or less on a node.
@@ -186,17 +168,12 @@ fn follow(
     by: i64,
 ) -> Result<(), Status> {
     let state = state.get_mut::<FilterState>(FILTER_STATE).ok_or_else(not_prepared)?;
-    let (node, rules) = (node.node(), &state.rules);
-    let constraints = || rules.iter().map(|rule| &rule.constraint);
-    if other.namespace() != pod.namespace() || !counts::has_all_keys(&node.labels, constraints()) {
+    if other.namespace() != pod.namespace() {
         return Ok(());
     }
-    for (constraint, domains) in constraints().zip(&mut state.domains) {
-        if let Some(value) = node.labels.get(&constraint.topology_key)
-            && constraint.selector.matches(&other.spec().labels)
-            && counts::includes(constraint, pod, node)
-        {
-            domains.change(value, by);
+    for (at, rule) in state.rules.iter().enumerate() {
+        if let Some(domain) = rule.counts(other, node) {
+            state.changes.add(at, domain, by);
         }
     }
     Ok(())

@@ -5,8 +5,8 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreScore, PreScoreAnswer,
-    Registration, Score, Status, default_normalize,
+    Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreScore, PreScoreAnswer,
+    Reach, Registration, Scaling, Score, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -62,6 +62,10 @@ impl Filter for TaintToleration {
         }
         Ok(())
     }
+
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
 }
 
 /// Upstream sorts out the tolerations of hard taints here. Since a toleration covers a taint only
@@ -72,7 +76,7 @@ impl PreScore for TaintToleration {
         _: &Context<'_>,
         _: &mut CycleState,
         _: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         Ok(PreScoreAnswer::Proceed)
     }
@@ -91,16 +95,12 @@ impl Score for TaintToleration {
         Ok(unwelcome.map(|_| 1).sum())
     }
 
-    fn normalize(
-        &self,
-        _: &Context<'_>,
-        _: &CycleState,
-        _: &Pod,
-        _: &[&NodeInfo],
-        scores: &mut [i64],
-    ) -> Result<(), Status> {
-        default_normalize(scores, true);
-        Ok(())
+    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+        Reach::NODE
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::ByHighest { reverse: true }
     }
 }
 

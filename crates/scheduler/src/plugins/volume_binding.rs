@@ -20,8 +20,8 @@ use super::ArgumentError;
 use super::pod_claims::{check_owner, find_claim, uses};
 use crate::events::{self, ClusterEvent};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, PreScore,
-    PreScoreAnswer, Registration, Score, Status,
+    Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    PreScore, PreScoreAnswer, Registration, Score, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -173,7 +173,7 @@ impl PreScore for VolumeBinding {
         _: &Context<'_>,
         _: &mut CycleState,
         _: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         Ok(PreScoreAnswer::Skip)
     }

@@ -20,8 +20,8 @@ use crate::command::Command;
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, Object};
 use crate::framework::{
-    BindAnswer, CycleState, Framework, Handle, Nomination, PreFiltered, PreFlight, Progress,
-    Status, Waiting, Wishes,
+    BindAnswer, CycleState, Framework, Handle, Nomination, PreFlight, Progress, Status, Waiting,
+    Wishes,
 };
 use crate::observer::{AttemptResult, Happening, Observer};
 
@@ -383,8 +383,7 @@ impl<V: Observer> Scheduler<V> {
             return self.went_wrong(trial, pod, status, now);
         }
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
-        let mut diagnosis = Diagnosis::new(1, &PreFiltered::default());
-        diagnosis.note(0, status.clone());
+        let diagnosis = Diagnosis::one(status.clone());
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);

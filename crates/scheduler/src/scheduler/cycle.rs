@@ -6,11 +6,11 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Profile, Time};
 
 use super::binding::Placed;
+use super::search::{Outcome, Search};
 use super::{Nominated, PodKey, Scheduler, Trial};
 use crate::command::{Command, Record};
 use crate::diagnosis::Diagnosis;
 use crate::framework::{Code, Context, CycleState, Framework, Status};
-use crate::nodes::NodeInfo;
 use crate::observer::{Happening, Observer};
 
 impl<V: Observer> Scheduler<V> {
@@ -83,6 +83,16 @@ impl<V: Observer> Scheduler<V> {
         if self.cache.nodes().is_empty() {
             return Ok(Found::NoNodes);
         }
+        self.touch_renominated();
+        // Its own nomination does not count for a pod, but for all others of its class it does.
+        let key = PodKey::of(pod);
+        self.touch_nominated(&key);
+        let found = self.search(pod, profile, now);
+        self.touch_nominated(&key);
+        found
+    }
+
+    fn search(&mut self, pod: &Arc<Pod>, profile: Profile, now: Time) -> Result<Found, Status> {
         let rules = self.queue.policy();
         let Some((_, framework)) = rules.profiles.get(usize::from(profile.0)) else {
             return Err(Status::error("no profile of that name"));
@@ -104,52 +114,40 @@ impl<V: Observer> Scheduler<V> {
                 return Ok(Found::Nowhere(Box::new(Nowhere { diagnosis, state, profile })));
             }
         };
-        if let Some(node) = self.nominated_node_fits(framework, &context, &state, pod) {
+        let search = Search {
+            framework,
+            context: &context,
+            pod,
+            filtered: &filtered,
+            tie_breaker: self.tie_breaker,
+            start: self.start,
+        };
+        if let Some(node) = search.promised_node(&state) {
             return Ok(Found::node(node, state, framework));
         }
-        let candidates = framework.filter_all(&context, &state, pod, &filtered)?;
-        let best = match candidates.feasible.as_slice() {
-            [] => {
-                let diagnosis = candidates.diagnosis;
-                return Ok(Found::Nowhere(Box::new(Nowhere { diagnosis, state, profile })));
+        let remembered = self.memory.as_mut().map(|memory| memory.of(profile, pod.class.id()));
+        let searched = search.run(&mut state, remembered)?;
+        self.start = (self.start + searched.visited) % context.nodes.len();
+        match searched.outcome {
+            Outcome::Nowhere(diagnosis) => {
+                Ok(Found::Nowhere(Box::new(Nowhere { diagnosis, state, profile })))
             }
-            [only] => only.name().clone(),
-            several => self.best(framework, &context, &mut state, pod, several)?,
-        };
-        // Every choice moves on, so that equal nodes take turns; a run repeats with its seed.
-        self.tie_breaker = self.tie_breaker.wrapping_add(1);
-        Ok(Found::node(best, state, framework))
+            Outcome::Node(node) => {
+                // Every choice moves on, so that equal nodes take turns; a run repeats with its
+                // seed.
+                self.tie_breaker = self.tie_breaker.wrapping_add(1);
+                Ok(Found::node(node, state, framework))
+            }
+        }
     }
 
-    /// The node that the pod was promised comes first; its score does not matter.
-    fn nominated_node_fits(
-        &self,
-        framework: &Framework,
-        context: &Context<'_>,
-        state: &CycleState,
-        pod: &Pod,
-    ) -> Option<Text> {
-        let name = pod.nominated_node.as_ref()?;
-        let node = context.nodes.get(name)?;
-        framework.filter_with_nominated(context, state, pod, node).ok()?;
-        Some(name.clone())
-    }
-
-    fn best(
-        &self,
-        framework: &Framework,
-        context: &Context<'_>,
-        state: &mut CycleState,
-        pod: &Pod,
-        nodes: &[&NodeInfo],
-    ) -> Result<Text, Status> {
-        let scores = framework.score(context, state, pod, nodes)?;
-        let best = scores.iter().map(|score| score.total).max().unwrap_or(0);
-        let equal: Vec<_> =
-            nodes.iter().zip(&scores).filter(|(_, score)| score.total == best).collect();
-        let choice = mixed(self.tie_breaker) % equal.len().max(1) as u64;
-        let chosen = equal.get(choice as usize).map(|(node, _)| node.name().clone());
-        chosen.ok_or_else(|| Status::error("no node was scored"))
+    /// What is remembered of a node includes who is nominated to it.
+    fn touch_renominated(&mut self) {
+        for node in self.queue.take_renominated() {
+            if let Some(name) = self.queue.policy().node_name(node) {
+                self.cache.touch(name);
+            }
+        }
     }
 }
 
@@ -178,12 +176,4 @@ pub(super) struct Nowhere {
     pub(super) diagnosis: Diagnosis,
     pub(super) state: CycleState,
     pub(super) profile: Profile,
-}
-
-/// The splitmix64 of a number: neighbours become unlike.
-fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -165,6 +165,11 @@ impl Rules {
         id
     }
 
+    /// The node of that number.
+    pub(super) fn node_name(&self, node: NodeId) -> Option<&Text> {
+        self.node_names.get(usize::try_from(node.0).ok()?)
+    }
+
     /// The number of a node, if anybody was ever nominated to it.
     pub(super) fn known_node(&self, name: &Text) -> Option<NodeId> {
         self.nodes.get(name).copied()

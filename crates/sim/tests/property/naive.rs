@@ -58,6 +58,11 @@ impl Nominations for Naive {
             |pod: &&Arc<Pod>| pod.nominated_node.as_ref() == Some(node) && pod.node_name.is_none();
         self.pods.iter().filter(here).cloned().collect()
     }
+
+    fn nodes(&self) -> Vec<Text> {
+        let waiting = self.pods.iter().filter(|pod| pod.node_name.is_none());
+        waiting.filter_map(|pod| pod.nominated_node.clone()).collect()
+    }
 }
 
 fn read<A, T>(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use roadstead_model::{Pod, Text};
 
 use super::choice::by_importance;
-use super::is_victim;
+use super::{has_victims, is_victim};
 use crate::framework::{Code, Context, CycleState, Framework, Status};
 use crate::nodes::NodeInfo;
 
@@ -32,17 +32,32 @@ pub(super) struct DryRun<'a> {
 pub(super) struct Found {
     /// Where there would be room: first the nodes where no budget is violated.
     pub(super) candidates: Vec<PreemptionCandidate>,
-    /// Why there would be none on the other nodes that were tried.
-    pub(super) statuses: Vec<Status>,
+    /// Why there would be none on the other nodes that were tried, and on how many.
+    pub(super) statuses: Vec<(Status, usize)>,
 }
 
 impl Found {
+    /// Nobody could go from any of so many nodes.
+    pub(super) fn no_victims(nodes: usize) -> Self {
+        let statuses = vec![(Status::unresolvable(NO_VICTIMS), nodes)];
+        Self { candidates: Vec::new(), statuses }
+    }
+
+    fn note(&mut self, status: Status) {
+        // Equal ones mostly come one after the other.
+        match self.statuses.last_mut() {
+            Some((last, count)) if *last == status => *count += 1,
+            _ => self.statuses.push((status, 1)),
+        }
+    }
+
     /// What went wrong, where that may be why there is no candidate.
     pub(super) fn error(&self) -> Option<Status> {
         if !self.candidates.is_empty() {
             return None;
         }
-        let errors = self.statuses.iter().filter(|status| status.code() == Code::Error);
+        let statuses = self.statuses.iter().map(|(status, _)| status);
+        let errors = statuses.filter(|status| status.code() == Code::Error);
         let mut texts: Vec<String> = Vec::new();
         for text in errors.map(Status::message) {
             if !texts.contains(&text) {
@@ -71,9 +86,13 @@ impl<'a> DryRun<'a> {
     ///
     /// Upstream starts at a random node; here the order of the cluster is kept, so that one
     /// cluster and one pod have one answer.
-    pub(super) fn run(&self, nodes: &[&NodeInfo], enough: usize) -> Found {
+    pub(super) fn run<'n>(
+        &self,
+        nodes: impl Iterator<Item = &'n NodeInfo>,
+        enough: usize,
+    ) -> Found {
         let (mut harmless, mut violating) = (Vec::new(), Vec::new());
-        let mut statuses = Vec::new();
+        let mut found = Found { candidates: Vec::new(), statuses: Vec::new() };
         for node in nodes {
             match self.victims(node) {
                 Ok(candidate) => {
@@ -88,21 +107,22 @@ impl<'a> DryRun<'a> {
                         break;
                     }
                 }
-                Err(status) => statuses.push(status),
+                Err(status) => found.note(status),
             }
         }
         harmless.append(&mut violating);
-        Found { candidates: harmless, statuses }
+        found.candidates = harmless;
+        found
     }
 
     /// The fewest and least important pods that must leave the node.
     fn victims(&self, node: &NodeInfo) -> Result<PreemptionCandidate, Status> {
+        if !has_victims(self.pod, node.lowest_priority()) {
+            return Err(Status::unresolvable(NO_VICTIMS));
+        }
         let name = node.name().clone();
         let mut potential: Vec<Arc<Pod>> =
             node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
-        if potential.is_empty() {
-            return Err(Status::unresolvable(NO_VICTIMS));
-        }
         let mut trial = Trial { run: self, node: node.clone(), state: self.state.clone() };
         for other in &potential {
             trial.remove(other)?;

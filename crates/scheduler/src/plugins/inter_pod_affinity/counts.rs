@@ -2,88 +2,101 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use roadstead_model::{Labels, Node, Pod, Text};
 
 use super::matching::{self, Matching};
-use crate::nodes::Nodes;
+use crate::counts::{self, DivisionRule, GroupRule, Role, Table, Tally};
+use crate::nodes::{NodeInfo, Nodes};
 
 /// What matters to one waiting pod, counted over the cluster.
-///
-/// This is the only place where pods are counted for filtering: over all nodes once, and then one
-/// by one as a what-if adds and removes them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Counts {
     /// Terms of running pods that keep the pod away.
-    pub(super) existing: Tally,
-    /// Pods that are all it requires near, once for each of its terms.
-    pub(super) near: Tally,
+    pub(super) existing: Nearby,
+    /// Pods that are all it requires near, once for each label that it requires them by.
+    pub(super) near: Nearby,
     /// Pods that it requires not to be near, once for each term.
-    pub(super) apart: Tally,
+    pub(super) apart: Nearby,
 }
 
 impl Counts {
-    /// Counts the pods on all nodes.
+    /// What the cluster has counted.
     pub(super) fn over(nodes: &Nodes, matching: &Matching<'_>) -> Self {
-        let mut counts = Self::default();
-        for node in nodes.iter() {
-            let labels = &node.node().labels;
-            for other in node.pods_with_affinity() {
-                counts.change_existing(matching, other, labels, 1);
-            }
-            if matching.requires_anything() {
-                for other in node.pods() {
-                    counts.change_own(matching, other, labels, 1);
-                }
-            }
-        }
-        counts
+        nodes.count(|counts| Self {
+            existing: existing(counts, matching),
+            near: near(counts, matching),
+            apart: apart(counts, matching),
+        })
     }
 
     /// Counts one pod more or less on a node.
     pub(super) fn change(&mut self, matching: &Matching<'_>, other: &Pod, node: &Node, by: i64) {
-        self.change_existing(matching, other, &node.labels, by);
-        self.change_own(matching, other, &node.labels, by);
-    }
-
-    fn change_existing(&mut self, matching: &Matching<'_>, other: &Pod, labels: &Labels, by: i64) {
         for term in matching::required_anti(other) {
-            if labels.has(&term.topology_key) && matching.others_term(term) {
-                self.existing.change(&term.topology_key, labels, by);
+            if node.labels.has(&term.topology_key) && matching.others_term(term) {
+                self.existing.change(&term.topology_key, &node.labels, by);
             }
         }
-    }
-
-    fn change_own(&mut self, matching: &Matching<'_>, other: &Pod, labels: &Labels, by: i64) {
         if matching.is_company(other) {
-            for term in matching::required(matching.pod) {
-                self.near.change(&term.topology_key, labels, by);
+            for (topology_key, _) in self.near.counted.clone().iter() {
+                self.near.change(topology_key, &node.labels, by);
             }
         }
         for term in matching::required_anti(matching.pod) {
             if matching.own_term(term, other) {
-                self.apart.change(&term.topology_key, labels, by);
+                self.apart.change(&term.topology_key, &node.labels, by);
             }
         }
     }
 }
 
+fn existing(counts: &mut counts::Counts, matching: &Matching<'_>) -> Nearby {
+    let keeps_away = |role| role == Role::RequiredAnti;
+    let said = counts.said_of(matching.pod.spec(), matching.namespace_labels, keeps_away);
+    Nearby::new(said.into_iter().map(|said| (said.topology_key, said.carriers)).collect())
+}
+
+fn near(counts: &mut counts::Counts, matching: &Matching<'_>) -> Nearby {
+    let required = matching::required(matching.pod);
+    let mut keys: Vec<&Text> = required.iter().map(|term| &term.topology_key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    // One pod must be all of it.
+    let all_of = required.iter().map(|term| matching.meant(term)).collect();
+    let company = GroupRule { all_of, without_terminating: false };
+    let table = |key: &Text| (key.clone(), counts.table(&company, &DivisionRule::by(key)));
+    Nearby::new(keys.into_iter().map(table).collect())
+}
+
+fn apart(counts: &mut counts::Counts, matching: &Matching<'_>) -> Nearby {
+    let unwanted = matching::required_anti(matching.pod).iter().map(|term| {
+        let group = GroupRule { all_of: [matching.meant(term)].into(), without_terminating: false };
+        let key = &term.topology_key;
+        (key.clone(), counts.table(&group, &DivisionRule::by(key)))
+    });
+    Nearby::new(unwanted.collect())
+}
+
 /// Counts by topology, of which many copies differ a little.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
-    counted: Arc<ByTopology>,
+#[derive(Clone, Debug)]
+pub(super) struct Nearby {
+    /// By label. One that is there twice counts as the sum.
+    counted: Arc<[(Text, Table)]>,
     /// What this copy adds to what all share: a what-if is about one node, so a few lines do.
     changes: Vec<(Text, Text, i64)>,
     total: i64,
 }
 
-impl Tally {
+impl Nearby {
+    fn new(counted: Vec<(Text, Table)>) -> Self {
+        let total: u64 = counted.iter().map(|(_, table)| table.tally.total()).sum();
+        let total = i64::try_from(total).unwrap_or(i64::MAX);
+        Self { counted: summed(counted).into(), changes: Vec::new(), total }
+    }
+
+    /// Counts so many more where a node with these labels is, as far as it has the label `key`.
     fn change(&mut self, key: &Text, labels: &Labels, by: i64) {
         let Some(value) = labels.get(key) else { return };
         self.total += by;
-        if let Some(counted) = Arc::get_mut(&mut self.counted) {
-            return counted.add(key, value, by);
-        }
         let known = self.changes.iter_mut().find(|(k, v, _)| k == key && v == value);
         match known {
             Some((_, _, change)) => *change += by,
@@ -91,87 +104,58 @@ impl Tally {
         }
     }
 
-    /// The count where the label `key` is `value`.
-    pub(super) fn at(&self, key: &Text, value: &Text) -> i64 {
-        let change = self.changes.iter().find(|(k, v, _)| k == key && v == value);
-        self.counted.at(key, value).unwrap_or(0) + change.map_or(0, |(_, _, change)| *change)
+    /// Whether anything is counted in a topology that the node is part of.
+    pub(super) fn is_any_at(&self, node: &NodeInfo) -> bool {
+        if self.changes.is_empty() {
+            return self.counted.iter().any(|(_, table)| table.at(node).is_some_and(|n| n > 0));
+        }
+        let counted = self.counted.iter().map(|(key, _)| key);
+        let mut keys = counted.chain(self.changes.iter().map(|(key, _, _)| key));
+        keys.any(|key| self.at(key, node) > 0)
     }
 
-    /// Whether anything is counted in a topology that a node with these labels is part of.
-    pub(super) fn is_any_at(&self, labels: &Labels) -> bool {
-        let counted = self.counted.keys().chain(self.changes.iter().map(|(key, _, _)| key));
-        let mut here = counted.filter_map(|key| Some((key, labels.get(key)?)));
-        here.any(|(key, value)| self.at(key, value) > 0)
+    /// Whether something is counted in every topology; `None` if the node is not part of all.
+    pub(super) fn is_all_at(&self, node: &NodeInfo) -> Option<bool> {
+        let mut is_all = true;
+        for (key, table) in self.counted.iter() {
+            let here = table.at(node)?;
+            is_all &= if self.changes.is_empty() { here > 0 } else { self.at(key, node) > 0 };
+        }
+        Some(is_all)
     }
 
     /// Whether nothing is counted anywhere.
     pub(super) fn is_zero(&self) -> bool {
         self.total == 0
     }
-}
 
-/// A number for each value of some node labels.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ByTopology(Vec<(Text, HashMap<Text, i64>)>);
-
-impl ByTopology {
-    /// Adds to the number where the label `key` is `value`.
-    pub(super) fn add(&mut self, key: &Text, value: &Text, number: i64) {
-        // Topology keys are few, even where values are many.
-        let known = self.0.iter().position(|(known, _)| known == key);
-        let at = known.unwrap_or_else(|| {
-            self.0.push((key.clone(), HashMap::new()));
-            self.0.len() - 1
-        });
-        *self.0[at].1.entry(value.clone()).or_insert(0) += number;
-    }
-
-    /// The number where the label `key` is `value`, if there is one.
-    pub(super) fn at(&self, key: &Text, value: &Text) -> Option<i64> {
-        let (_, values) = self.0.iter().find(|(known, _)| known == key)?;
-        values.get(value).copied()
-    }
-
-    /// The sum over all topologies that a node with these labels is part of.
-    pub(super) fn sum_at(&self, labels: &Labels) -> i64 {
-        let here =
-            |(key, values): &(Text, HashMap<Text, i64>)| values.get(labels.get(key)?).copied();
-        self.0.iter().filter_map(here).sum()
-    }
-
-    /// Whether there is no number at all, not even 0.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn keys(&self) -> impl Iterator<Item = &Text> {
-        self.0.iter().map(|(key, _)| key)
+    fn at(&self, key: &Text, node: &NodeInfo) -> i64 {
+        let tables = self.counted.iter().filter(|(known, _)| known == key);
+        let counted = tables.filter_map(|(_, table)| table.at(node)).map(i64::from);
+        let value = node.node().labels.get(key);
+        let is_here = |(k, v, _): &&(Text, Text, i64)| k == key && Some(v) == value;
+        let changes = self.changes.iter().filter(is_here).map(|(_, _, change)| *change);
+        counted.chain(changes).sum()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use roadstead_model::World;
-
-    #[test]
-    fn a_copy_of_a_tally_counts_for_itself() {
-        let mut world = World::new();
-        let (zone, rack) = (world.text("zone"), world.text("rack"));
-        let labels = world.labels(&[("zone".to_owned(), "a".to_owned())].into());
-        let a = world.text("a");
-        let mut tally = Tally::default();
-        tally.change(&zone, &labels, 1);
-        tally.change(&rack, &labels, 1);
-        assert_eq!((tally.at(&zone, &a), tally.at(&rack, &a)), (1, 0), "the node has no rack");
-
-        let mut copy = tally.clone();
-        copy.change(&zone, &labels, -1);
-        assert!(copy.is_zero() && !copy.is_any_at(&labels), "{copy:?}");
-        assert!(!tally.is_zero() && tally.is_any_at(&labels), "{tally:?}");
-
-        drop(copy);
-        tally.change(&zone, &labels, 1);
-        assert_eq!(tally.at(&zone, &a), 2);
+/// The same counts, with one table for each label that has more than a few: every node is asked
+/// for every table.
+fn summed(counted: Vec<(Text, Table)>) -> Vec<(Text, Table)> {
+    if counted.len() <= A_FEW {
+        return counted;
     }
+    let mut sums: Vec<(Text, Table)> = Vec::new();
+    for (key, table) in counted {
+        match sums.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, sum)) => {
+                let tally: &mut Tally = Arc::make_mut(&mut sum.tally);
+                table.tally.iter().for_each(|(domain, number)| tally.add(domain, number));
+            }
+            None => sums.push((key, table)),
+        }
+    }
+    sums
 }
+
+const A_FEW: usize = 3;

@@ -1,7 +1,8 @@
 //! Which pods a term speaks of.
 
-use roadstead_model::{AffinityTerm, Labels, Pod, WeightedAffinityTerm};
+use roadstead_model::{AffinityTerm, Labels, Pod, Text, WeightedAffinityTerm};
 
+use crate::counts::{Matcher, Namespaces};
 use crate::listers::Listers;
 
 /// Reads terms of a waiting pod about others, and terms of others about it.
@@ -10,7 +11,7 @@ pub(super) struct Matching<'a> {
     listers: &'a Listers,
     no_labels: &'a Labels,
     /// Labels of the pod's own namespace; none where it is not known.
-    namespace_labels: &'a Labels,
+    pub(super) namespace_labels: &'a Labels,
 }
 
 impl<'a> Matching<'a> {
@@ -33,6 +34,26 @@ impl<'a> Matching<'a> {
                         .listers
                         .namespace_labels(namespace)
                         .is_some_and(|labels| term.namespace_selector.matches(labels)))
+    }
+
+    /// The pods that a term of the waiting pod speaks of: those that [`own_term`](Self::own_term)
+    /// says, while namespaces are as they are.
+    pub(super) fn meant(&self, term: &AffinityTerm) -> Matcher {
+        let by_labels = &term.namespace_selector;
+        let namespaces = if by_labels.matches(self.no_labels) {
+            Namespaces::All
+        } else {
+            let mut names: Vec<Text> = term.namespaces.to_vec();
+            if !by_labels.is_nothing() {
+                let known = self.listers.namespaces.iter();
+                let meant = known.filter(|(_, namespace)| by_labels.matches(&namespace.labels));
+                names.extend(meant.map(|(name, _)| name.clone()));
+                names.sort_unstable();
+                names.dedup();
+            }
+            Namespaces::Only(names.into())
+        };
+        Matcher { selector: term.selector.clone(), namespaces }
     }
 
     /// Whether a term of another pod speaks of the waiting pod.

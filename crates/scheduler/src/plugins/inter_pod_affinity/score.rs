@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use roadstead_model::Pod;
+use roadstead_model::{Pod, Text};
 
 use super::InterPodAffinity;
-use super::counts::ByTopology;
 use super::matching::{self, Matching};
-use crate::framework::{Context, CycleState, PreScore, PreScoreAnswer, Score, Status};
+use crate::counts::{Counts, Division, DivisionRule, GroupRule, Role, Table};
+use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
 use crate::nodes::NodeInfo;
 
 impl PreScore for InterPodAffinity {
@@ -16,7 +16,7 @@ impl PreScore for InterPodAffinity {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        _: &[&NodeInfo],
+        _: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         let affinity = pod.spec().pod_affinity.as_ref();
         if let Some(error) = affinity.and_then(|affinity| affinity.error()) {
@@ -27,14 +27,8 @@ impl PreScore for InterPodAffinity {
             return Ok(PreScoreAnswer::Skip);
         }
         let matching = self.matching(context.listers, pod);
-        let mut liking = ByTopology::default();
-        for node in context.nodes.iter() {
-            let others = if has_preferences { node.pods() } else { node.pods_with_affinity() };
-            for other in others {
-                self.add_liking(&mut liking, &matching, other, node);
-            }
-        }
-        if liking.is_empty() {
+        let liking = context.nodes.count(|counts| self.liking(counts, &matching));
+        if liking.0.is_empty() {
             return Ok(PreScoreAnswer::Skip);
         }
         state.put(SCORE_STATE, Arc::new(liking));
@@ -43,26 +37,64 @@ impl PreScore for InterPodAffinity {
 }
 
 impl InterPodAffinity {
-    /// Adds what the waiting pod thinks of one that runs, and the other way round.
-    fn add_liking(
-        &self,
-        liking: &mut ByTopology,
-        matching: &Matching<'_>,
-        other: &Pod,
-        node: &NodeInfo,
-    ) {
-        let own =
-            matching::preferred(matching.pod).filter(|(term, _)| matching.own_term(term, other));
-        let hard_weight = Some(self.hard_weight).filter(|weight| *weight > 0);
-        let required =
-            matching::required(other).iter().filter_map(|term| Some((term, hard_weight?)));
-        let others = required.chain(matching::preferred(other));
-        let others = others.filter(|(term, _)| matching.others_term(term));
-        for (term, weight) in own.chain(others) {
-            if let Some(value) = node.node().labels.get(&term.topology_key) {
-                liking.add(&term.topology_key, value, weight);
+    /// What the waiting pod thinks of those that run, and the other way round.
+    fn liking(&self, counts: &mut Counts, matching: &Matching<'_>) -> Liking {
+        let mut liking = Liking::default();
+        for (term, weight) in matching::preferred(matching.pod) {
+            let all_of = [matching.meant(term)].into();
+            let group = GroupRule { all_of, without_terminating: false };
+            let table = counts.table(&group, &DivisionRule::by(&term.topology_key));
+            liking.add(&term.topology_key, &table, weight);
+        }
+        let weight = |role| match role {
+            Role::Required => Some(self.hard_weight).filter(|weight| *weight > 0),
+            Role::RequiredAnti => None,
+            Role::Preferred(weight) => Some(weight),
+        };
+        let is_weighed = |role| weight(role).is_some();
+        for said in counts.said_of(matching.pod.spec(), matching.namespace_labels, is_weighed) {
+            if let Some(weight) = weight(said.role) {
+                liking.add(&said.topology_key, &said.carriers, weight);
             }
         }
+        liking
+    }
+}
+
+/// How much each domain is liked, for each label that anybody who runs speaks of.
+#[derive(Default)]
+struct Liking(Vec<LikingBy>);
+
+struct LikingBy {
+    topology_key: Text,
+    division: Arc<Division>,
+    by_domain: Vec<i64>,
+}
+
+impl Liking {
+    fn add(&mut self, topology_key: &Text, table: &Table, weight: i64) {
+        // Who is in no domain adds nothing, not even 0.
+        if table.tally.total() == 0 {
+            return;
+        }
+        let known = self.0.iter().position(|known| known.topology_key == *topology_key);
+        let at = known.unwrap_or_else(|| {
+            let (topology_key, division) = (topology_key.clone(), table.division.clone());
+            self.0.push(LikingBy { topology_key, division, by_domain: Vec::new() });
+            self.0.len() - 1
+        });
+        let by_domain = &mut self.0[at].by_domain;
+        for (domain, pods) in table.iter() {
+            if domain.index() >= by_domain.len() {
+                by_domain.resize(domain.index() + 1, 0);
+            }
+            by_domain[domain.index()] += weight * i64::from(pods);
+        }
+    }
+
+    fn at(&self, node: &NodeInfo) -> i64 {
+        let here = |by: &LikingBy| by.by_domain.get(by.division.domain_of(node)?.index()).copied();
+        self.0.iter().filter_map(here).sum()
     }
 }
 
@@ -74,8 +106,8 @@ impl Score for InterPodAffinity {
         _: &Pod,
         node: &NodeInfo,
     ) -> Result<i64, Status> {
-        let liking = state.get::<Arc<ByTopology>>(SCORE_STATE).ok_or_else(not_prepared)?;
-        Ok(liking.sum_at(&node.node().labels))
+        let liking = state.get::<Arc<Liking>>(SCORE_STATE).ok_or_else(not_prepared)?;
+        Ok(liking.at(node))
     }
 
     /// The least liked node gets 0, the most liked 100.

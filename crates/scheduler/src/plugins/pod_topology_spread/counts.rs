@@ -1,94 +1,163 @@
 //! How many pods there are in each domain.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use roadstead_model::{Labels, Node, NodeInclusion, Pod, SpreadConstraint, Text};
+use roadstead_model::{Labels, Pod, Selector, SpreadConstraint};
 
-use crate::nodes::{NodeInfo, Nodes};
+use crate::counts::{
+    Counts, Division, DivisionRule, Domain, GroupRule, Matcher, Namespaces, Table,
+};
+use crate::nodes::NodeInfo;
 
-/// The domains of a hard constraint and how many pods each has.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Domains {
-    counted: Arc<HashMap<Text, i64>>,
-    /// Domains that this copy sees otherwise: a what-if is about one node, so they are few.
-    changed: Vec<(Text, i64)>,
-    /// How many domains have that many pods.
-    by_count: BTreeMap<i64, usize>,
-    len: usize,
+/// A hard constraint of a pod, and how many pods each of its domains has.
+pub(super) struct Rule {
+    constraint: SpreadConstraint,
+    /// 1 if the pod counts itself, else 0.
+    own: i64,
+    /// The nodes that have the constraint's label.
+    labelled: Arc<Division>,
+    /// The pods on nodes that count.
+    counted: Table,
+    lowest: Lowest,
+    /// The most pods that a domain may have to take the pod as well.
+    most: i64,
 }
 
-impl Domains {
-    /// Counts the pods on all nodes, for each constraint. Only nodes that have the labels of all
-    /// constraints count for any.
-    pub(super) fn over(nodes: &Nodes, pod: &Pod, constraints: &[SpreadConstraint]) -> Vec<Self> {
-        let mut counted = vec![HashMap::new(); constraints.len()];
-        for node in nodes.iter() {
-            let labels = &node.node().labels;
-            if !has_all_keys(labels, constraints) {
-                continue;
-            }
-            for (constraint, counts) in constraints.iter().zip(&mut counted) {
-                if let Some(value) = labels.get(&constraint.topology_key)
-                    && includes(constraint, pod, node.node())
-                {
-                    // A domain without pods is a domain.
-                    *counts.entry(value.clone()).or_insert(0) +=
-                        matching_pods(constraint, pod, node);
-                }
-            }
-        }
-        counted.into_iter().map(Self::new).collect()
+impl Rule {
+    /// The hard constraints of a pod. Only nodes that have the labels of all count for any.
+    pub(super) fn all(counts: &mut Counts, pod: &Pod, hard: Vec<SpreadConstraint>) -> Arc<[Self]> {
+        let keys: Vec<_> = hard.iter().map(|constraint| constraint.topology_key.clone()).collect();
+        let rule = |constraint: SpreadConstraint| {
+            let own = i64::from(constraint.selector.matches(&pod.spec().labels));
+            let labelled = counts.division(&DivisionRule::by(&constraint.topology_key));
+            let division = DivisionRule::of_constraint(&constraint, pod.spec(), &keys);
+            let counted = counts.table(&group(&constraint, pod), &division);
+            let lowest = Lowest::of(&counted);
+            let rule = Self { constraint, own, labelled, counted, lowest, most: 0 };
+            Self { most: rule.most(&Changes::default(), 0), ..rule }
+        };
+        hard.into_iter().map(rule).collect()
     }
 
-    fn new(counted: HashMap<Text, i64>) -> Self {
-        let mut by_count = BTreeMap::new();
-        for count in counted.values() {
-            *by_count.entry(*count).or_insert(0) += 1;
+    /// Whether the node's domain may have one pod more; `None` if the node is in no domain.
+    /// Whether the node itself counts is not asked: other plugins see to that.
+    pub(super) fn admits(&self, changes: &Changes, at: usize, node: &NodeInfo) -> Option<bool> {
+        let domain = self.labelled.domain_of(node)?;
+        let pods = i64::from(self.counted.of(domain));
+        if changes.0.is_empty() {
+            return Some(pods <= self.most);
         }
-        let len = counted.len();
-        Self { counted: Arc::new(counted), changed: Vec::new(), by_count, len }
+        Some(pods + changes.in_domain(at, domain) <= self.most(changes, at))
     }
 
-    /// Counts one pod more or less in a domain, which is there from now on.
-    pub(super) fn change(&mut self, domain: &Text, by: i64) {
-        let before = self.count(domain);
-        let after = before.unwrap_or(0) + by;
-        match before {
-            Some(before) => self.forget(before),
-            None => self.len += 1,
-        }
-        *self.by_count.entry(after).or_insert(0) += 1;
-        match self.changed.iter_mut().find(|(known, _)| known == domain) {
-            Some((_, count)) => *count = after,
-            None => self.changed.push((domain.clone(), after)),
-        }
+    /// The domain of the node, if it counts and the constraint speaks of the other pod.
+    pub(super) fn counts(&self, other: &Pod, node: &NodeInfo) -> Option<Domain> {
+        let speaks_of_it = self.constraint.selector.matches(&other.spec().labels);
+        self.counted.division.domain_of(node).filter(|_| speaks_of_it)
     }
 
-    /// How many pods there are in the domain, if it is one.
-    pub(super) fn count(&self, domain: &Text) -> Option<i64> {
-        let changed = self.changed.iter().find(|(known, _)| known == domain);
-        changed.map(|(_, count)| *count).or_else(|| self.counted.get(domain).copied())
+    /// No domain may get further ahead of the emptiest than the constraint says.
+    fn most(&self, changes: &Changes, at: usize) -> i64 {
+        self.minimum(changes, at) + i64::from(self.constraint.max_skew) - self.own
     }
 
     /// How many pods the emptiest domain has. With fewer domains than there should be, one that
     /// is not there yet is the emptiest.
-    pub(super) fn minimum(&self, min_domains: i32) -> i64 {
-        if i64::try_from(self.len).is_ok_and(|len| len < i64::from(min_domains)) {
+    fn minimum(&self, changes: &Changes, at: usize) -> i64 {
+        let domains = i64::try_from(self.counted.division.domains()).unwrap_or(i64::MAX);
+        if domains < i64::from(self.constraint.min_domains) {
             return 0;
         }
-        self.by_count.first_key_value().map_or(i64::from(i32::MAX), |(count, _)| *count)
+        let unchanged = self.lowest.without(&self.counted, || changes.domains(at));
+        let changed = changes.of(at).map(|(domain, by)| i64::from(self.counted.of(domain)) + by);
+        unchanged.map(i64::from).into_iter().chain(changed).min().unwrap_or(i32::MAX.into())
     }
+}
 
-    fn forget(&mut self, count: i64) {
-        if let Some(domains) = self.by_count.get_mut(&count) {
-            *domains -= 1;
-            if *domains == 0 {
-                self.by_count.remove(&count);
-            }
+/// What a what-if adds to what was counted, by constraint and domain. It is about one node, so a
+/// few lines do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes(Vec<(usize, Domain, i64)>);
+
+impl Changes {
+    pub(super) fn add(&mut self, constraint: usize, domain: Domain, by: i64) {
+        let is_it =
+            |(at, known, _): &&mut (usize, Domain, i64)| (*at, *known) == (constraint, domain);
+        match self.0.iter_mut().find(is_it) {
+            Some((_, _, change)) => *change += by,
+            None => self.0.push((constraint, domain, by)),
         }
     }
+
+    fn of(&self, constraint: usize) -> impl Iterator<Item = (Domain, i64)> {
+        let of_it = self.0.iter().filter(move |(at, _, _)| *at == constraint);
+        of_it.map(|(_, domain, by)| (*domain, *by))
+    }
+
+    fn domains(&self, constraint: usize) -> impl Iterator<Item = Domain> {
+        self.of(constraint).map(|(domain, _)| domain)
+    }
+
+    fn in_domain(&self, constraint: usize, domain: Domain) -> i64 {
+        self.of(constraint).find(|(known, _)| *known == domain).map_or(0, |(_, by)| by)
+    }
+}
+
+/// The two lowest numbers of pods that any domain has, and how many domains have them.
+///
+/// With two of them it is known at once what the lowest is without a certain domain.
+#[derive(Clone, Copy, Debug)]
+struct Lowest([(u32, usize); 2]);
+
+impl Lowest {
+    fn of(counted: &Table) -> Self {
+        let mut lowest = Self([(u32::MAX, 0); 2]);
+        lowest.note(0, counted.division.domains() - counted.tally.places());
+        for (_, pods) in counted.iter() {
+            lowest.note(pods, 1);
+        }
+        lowest
+    }
+
+    fn note(&mut self, pods: u32, domains: usize) {
+        let [first, second] = &mut self.0;
+        if domains == 0 {
+        } else if first.1 == 0 || pods < first.0 {
+            (*second, *first) = (*first, (pods, domains));
+        } else if pods == first.0 {
+            first.1 += domains;
+        } else if second.1 == 0 || pods < second.0 {
+            *second = (pods, domains);
+        } else if pods == second.0 {
+            second.1 += domains;
+        }
+    }
+
+    /// The lowest number, without these domains; `None` if there are no others.
+    fn without<I: Iterator<Item = Domain>>(
+        self,
+        counted: &Table,
+        domains: impl Fn() -> I,
+    ) -> Option<u32> {
+        let left = |(pods, number): &(u32, usize)| {
+            *number > domains().filter(|domain| counted.of(*domain) == *pods).count()
+        };
+        if let Some((pods, _)) = self.0.iter().find(|lowest| left(lowest)) {
+            return Some(*pods);
+        }
+        // Three or more changed: a domain without pods is not among the others.
+        let others = counted.iter().filter(|(domain, _)| domains().all(|known| known != *domain));
+        others.map(|(_, pods)| pods).min()
+    }
+}
+
+/// The pods that count for a constraint of a pod.
+pub(super) fn group(constraint: &SpreadConstraint, pod: &Pod) -> GroupRule {
+    // Upstream's `CountPodsMatchSelector` takes a selector of everything for one of nothing.
+    let is_everything = constraint.selector.is_empty();
+    let selector = if is_everything { Selector::nothing() } else { constraint.selector.clone() };
+    let namespaces = Namespaces::Only([pod.namespace().clone()].into());
+    GroupRule { all_of: [Matcher { selector, namespaces }].into(), without_terminating: true }
 }
 
 /// Whether the labels have the topology keys of all constraints.
@@ -99,58 +168,45 @@ pub(super) fn has_all_keys<'a>(
     constraints.into_iter().all(|constraint| labels.has(&constraint.topology_key))
 }
 
-/// Whether the constraint of a pod takes the node into account.
-pub(super) fn includes(constraint: &SpreadConstraint, pod: &Pod, node: &Node) -> bool {
-    let honors = |policy| policy == NodeInclusion::Honor;
-    let spec = pod.spec();
-    let tolerates = || {
-        let mut hard = node.taints.iter().filter(|taint| taint.effect.is_hard());
-        hard.all(|taint| spec.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
-    };
-    (!honors(constraint.node_affinity_policy)
-        || spec.matches_node(&node.labels, &node.name) == Ok(true))
-        && (!honors(constraint.node_taints_policy) || tolerates())
-}
-
-/// How many pods on the node count for the constraint of a pod.
-pub(super) fn matching_pods(constraint: &SpreadConstraint, pod: &Pod, node: &NodeInfo) -> i64 {
-    // Upstream's `CountPodsMatchSelector` takes a selector of everything for one of nothing.
-    if constraint.selector.is_empty() {
-        return 0;
-    }
-    let counts = |other: &&Arc<Pod>| {
-        other.namespace() == pod.namespace()
-            && !other.is_terminating()
-            && constraint.selector.matches(&other.spec().labels)
-    };
-    node.pods().iter().filter(counts).map(|_| 1).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roadstead_model::World;
+    use crate::testing;
+    use serde_json::json;
 
     #[test]
-    fn the_minimum_follows_every_change() {
-        let mut world = World::new();
-        let [a, b, c] = ["a", "b", "c"].map(|domain| world.text(domain));
-        let counted = Domains::new([(a.clone(), 2), (b.clone(), 3)].into_iter().collect());
-        let rows = [
-            // domain, change, minimum of one domain or more, of three or more
-            (&a, 1, 3, 0),
-            (&b, -3, 0, 0),
-            (&b, 4, 3, 0),
-            (&c, 5, 3, 3),
-            (&a, 3, 4, 4),
-            (&c, -6, -1, -1),
+    fn the_lowest_number_is_known_without_any_domains() {
+        let zones = ["a", "b", "c", "d", "e"];
+        let node = |zone| json!({"metadata": {"labels": {"zone": zone}}});
+        let pod = |node| json!({"spec": {"nodeName": format!("node-{node}")}});
+        // 1, 1, 2, 3 and 3 pods.
+        let pods = [1, 2, 3, 3, 4, 4, 4, 5, 5, 5].map(pod);
+        let nodes = zones.map(node);
+        let mut cluster = testing::cluster(json!({"nodes": nodes, "pods": pods}));
+        let waiting = cluster.pod(json!({"spec": {"topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+             "labelSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}}]}}));
+        let hard = waiting.spec().spread_constraints.to_vec();
+        let rules = cluster.nodes.count(|counts| Rule::all(counts, &waiting, hard));
+        let domain = |zone: &str| {
+            let at = zones.iter().position(|known| *known == zone).expect("a zone");
+            let node = cluster.nodes.at(at).expect("a node of that zone");
+            rules[0].labelled.domain_of(node).expect("a zone")
+        };
+        #[rustfmt::skip]
+        let rows: [(&[&str], Option<u32>); 7] = [
+            (&[],                        Some(1)),
+            (&["a"],                     Some(1)),
+            (&["a", "b"],                Some(2)),
+            (&["a", "c", "d"],           Some(1)),
+            (&["a", "b", "c"],           Some(3)),
+            (&["a", "b", "c", "d"],      Some(3)),
+            (&["a", "b", "c", "d", "e"], None),
         ];
-        let mut domains = counted.clone();
-        for (domain, by, of_one, of_three) in rows {
-            domains.change(domain, by);
-            let found = (domains.minimum(1), domains.minimum(3));
-            assert_eq!(found, (of_one, of_three), "{domain} by {by}");
+        for (without, expected) in rows {
+            let gone = || without.iter().map(|zone| domain(zone));
+            let found = rules[0].lowest.without(&rules[0].counted, gone);
+            assert_eq!(found, expected, "without {without:?}");
         }
-        assert_eq!((counted.minimum(1), counted.count(&a), counted.count(&c)), (2, Some(2), None));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use roadstead_model::{Labels, Pod, SpreadConstraint, Text, WhenUnsatisfiable};
+use roadstead_model::{Pod, SpreadConstraint, Text, WhenUnsatisfiable};
 
 use super::PodTopologySpread;
-use super::counts::{has_all_keys, includes, matching_pods};
-use crate::framework::{Context, CycleState, PreScore, PreScoreAnswer, Score, Status};
-use crate::nodes::{NodeInfo, Nodes};
+use super::counts::group;
+use crate::counts::{Counts, Division, DivisionRule, Domain, NodeTally, Table};
+use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
+use crate::nodes::NodeInfo;
 
 impl PreScore for PodTopologySpread {
     fn pre_score(
@@ -16,7 +16,7 @@ impl PreScore for PodTopologySpread {
         context: &Context<'_>,
         state: &mut CycleState,
         pod: &Pod,
-        nodes: &[&NodeInfo],
+        nodes: &Feasible<'_>,
     ) -> Result<PreScoreAnswer, Status> {
         if context.nodes.is_empty() {
             return Ok(PreScoreAnswer::Skip);
@@ -32,13 +32,10 @@ impl PreScore for PodTopologySpread {
         if soft.is_empty() {
             return Ok(PreScoreAnswer::Skip);
         }
-        let mut scoring = Scoring {
-            tendencies: soft.into_iter().map(Tendency::new).collect(),
-            need_all_labels: self.defaults.need_all_labels(pod),
-            no_value: self.no_value.clone(),
-        };
-        scoring.open_domains(nodes);
-        scoring.count(context.nodes, pod);
+        let need_all_labels = self.defaults.need_all_labels(pod);
+        let mut scoring =
+            context.nodes.count(|counts| Scoring::new(counts, pod, &soft, need_all_labels));
+        scoring.weigh(nodes.list());
         state.put(SCORE_STATE, Arc::new(scoring));
         Ok(PreScoreAnswer::Proceed)
     }
@@ -49,14 +46,14 @@ impl Score for PodTopologySpread {
         &self,
         _: &Context<'_>,
         state: &CycleState,
-        pod: &Pod,
+        _: &Pod,
         node: &NodeInfo,
     ) -> Result<i64, Status> {
         let scoring = state.get::<Arc<Scoring>>(SCORE_STATE).ok_or_else(not_prepared)?;
-        if scoring.ignores(&node.node().labels) {
+        if scoring.ignores(node) {
             return Ok(0);
         }
-        let scores = scoring.tendencies.iter().filter_map(|tendency| tendency.score(pod, node));
+        let scores = scoring.tendencies.iter().filter_map(|tendency| tendency.score(node));
         // Rounded half away from zero, in both languages.
         Ok(scores.sum::<f64>().round() as i64)
     }
@@ -72,8 +69,7 @@ impl Score for PodTopologySpread {
         scores: &mut [i64],
     ) -> Result<(), Status> {
         let scoring = state.get::<Arc<Scoring>>(SCORE_STATE).ok_or_else(not_prepared)?;
-        let ignored: Vec<bool> =
-            nodes.iter().map(|node| scoring.ignores(&node.node().labels)).collect();
+        let ignored: Vec<bool> = nodes.iter().map(|node| scoring.ignores(node)).collect();
         let counted = || scores.iter().zip(&ignored).filter(|(_, ignored)| !**ignored);
         let min = counted().map(|(score, _)| *score).min().unwrap_or(0);
         let max = counted().map(|(score, _)| *score).max().unwrap_or(0).max(0);
@@ -93,78 +89,95 @@ struct Scoring {
     tendencies: Vec<Tendency>,
     /// Whether only nodes with the labels of all constraints count.
     need_all_labels: bool,
-    /// The value of a label that a node does not have.
-    no_value: Text,
 }
 
 impl Scoring {
-    /// The domains are those of the nodes that may take the pod; their number makes the weight.
-    fn open_domains(&mut self, nodes: &[&NodeInfo]) {
-        let labels = nodes.iter().map(|node| &node.node().labels);
-        let counting: Vec<&Labels> = labels.filter(|labels| !self.ignores(labels)).collect();
-        for tendency in &mut self.tendencies {
-            let size = if tendency.is_by_host {
-                counting.len()
+    /// The pods on all nodes count, also on those that cannot take the pod.
+    fn new(
+        counts: &mut Counts,
+        pod: &Pod,
+        soft: &[SpreadConstraint],
+        need_all_labels: bool,
+    ) -> Self {
+        let keys = || soft.iter().map(|constraint| &constraint.topology_key);
+        let tendency = |constraint: &SpreadConstraint| {
+            let labelled = counts.division(&DivisionRule::by(&constraint.topology_key));
+            let pods = if constraint.topology_key == HOSTNAME {
+                Pods::OnNode(counts.by_node(&group(constraint, pod)))
             } else {
-                let key = &tendency.constraint.topology_key;
-                let values =
-                    counting.iter().map(|labels| labels.get(key).unwrap_or(&self.no_value));
-                tendency.domains = values.map(|value| (value.clone(), 0)).collect();
-                tendency.domains.len()
+                let rule = |needs: &[&Text]| {
+                    DivisionRule::of_constraint(constraint, pod.spec(), needs.iter().copied())
+                };
+                let division = if need_all_labels {
+                    rule(&keys().collect::<Vec<_>>())
+                } else {
+                    rule(&[]).with_unlabelled()
+                };
+                Pods::InDomain(counts.table(&group(constraint, pod), &division))
+            };
+            Tendency { labelled, pods, ahead: constraint.max_skew.wrapping_sub(1), weight: 0.0 }
+        };
+        Self { tendencies: soft.iter().map(tendency).collect(), need_all_labels }
+    }
+
+    /// The more domains there are among the nodes that may take the pod, the more each counts.
+    fn weigh(&mut self, nodes: &[&NodeInfo]) {
+        let counting: Vec<&NodeInfo> =
+            nodes.iter().copied().filter(|node| !self.ignores(node)).collect();
+        for tendency in &mut self.tendencies {
+            let size = match &tendency.pods {
+                Pods::OnNode(_) => counting.len(),
+                Pods::InDomain(_) => tendency.domains_of(&counting),
             };
             tendency.weight = ((size + 2) as f64).ln();
         }
     }
 
-    /// Counts the pods on all nodes, also those that cannot take the pod.
-    fn count(&mut self, nodes: &Nodes, pod: &Pod) {
-        for node in nodes.iter() {
-            let labels = &node.node().labels;
-            if self.ignores(labels) {
-                continue;
-            }
-            for tendency in &mut self.tendencies {
-                let constraint = &tendency.constraint;
-                let value = labels.get(&constraint.topology_key).unwrap_or(&self.no_value);
-                if let Some(count) = tendency.domains.get_mut(value)
-                    && includes(constraint, pod, node.node())
-                {
-                    *count += matching_pods(constraint, pod, node);
-                }
-            }
-        }
-    }
-
-    fn ignores(&self, labels: &Labels) -> bool {
-        let constraints = self.tendencies.iter().map(|tendency| &tendency.constraint);
-        self.need_all_labels && !has_all_keys(labels, constraints)
+    fn ignores(&self, node: &NodeInfo) -> bool {
+        let lacks_label = |tendency: &Tendency| tendency.labelled.domain_of(node).is_none();
+        self.need_all_labels && self.tendencies.iter().any(lacks_label)
     }
 }
 
 /// A soft constraint.
 struct Tendency {
-    constraint: SpreadConstraint,
-    /// Whether each node is a domain of its own, whose pods are counted when it is scored.
-    is_by_host: bool,
-    domains: HashMap<Text, i64>,
+    /// The nodes that have the constraint's label.
+    labelled: Arc<Division>,
+    pods: Pods,
+    /// How far ahead of others a domain may be.
+    ahead: i32,
     weight: f64,
 }
 
+/// How many pods there are.
+enum Pods {
+    /// Each node is a domain of its own, and counts in any case.
+    OnNode(NodeTally),
+    InDomain(Table),
+}
+
 impl Tendency {
-    fn new(constraint: SpreadConstraint) -> Self {
-        let is_by_host = constraint.topology_key == HOSTNAME;
-        Self { constraint, is_by_host, domains: HashMap::new(), weight: 0.0 }
+    /// `None` if the node is in no domain.
+    fn score(&self, node: &NodeInfo) -> Option<f64> {
+        let domain = self.labelled.domain_of(node)?;
+        let pods = match &self.pods {
+            Pods::OnNode(tally) => tally.on(node),
+            Pods::InDomain(table) => table.of(domain),
+        };
+        Some(f64::from(pods) * self.weight + f64::from(self.ahead))
     }
 
-    /// `None` if the node is in no domain.
-    fn score(&self, pod: &Pod, node: &NodeInfo) -> Option<f64> {
-        let value = node.node().labels.get(&self.constraint.topology_key)?;
-        let count = if self.is_by_host {
-            matching_pods(&self.constraint, pod, node)
-        } else {
-            self.domains.get(value).copied().unwrap_or(0)
-        };
-        Some(count as f64 * self.weight + f64::from(self.constraint.max_skew.wrapping_sub(1)))
+    /// How many domains these nodes are in; that of nodes without the label is one too.
+    fn domains_of(&self, nodes: &[&NodeInfo]) -> usize {
+        let mut seen: Vec<bool> = Vec::new();
+        for node in nodes {
+            let domain = self.labelled.domain_of(node).unwrap_or(Domain::UNLABELLED).index();
+            if domain >= seen.len() {
+                seen.resize(domain + 1, false);
+            }
+            seen[domain] = true;
+        }
+        seen.into_iter().filter(|seen| *seen).count()
     }
 }
 

@@ -1,0 +1,230 @@
+//! What is remembered of one class of pods.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::totals::Totals;
+use crate::diagnosis::{Refusal, Verdicts};
+use crate::framework::{Code, Local, LocalScore, Scale};
+use crate::nodes::{NodeInfo, Nodes, Slot};
+
+/// What node-local filters and scores said of each node to one class of pods. All lists are in the
+/// order of the cluster's nodes.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// Whose verdicts these are.
+    filters: Option<Vec<Local>>,
+    verdicts: Arc<Verdicts>,
+    /// The nodes' clock when they were last looked at, and how often their order had changed.
+    seen: u64,
+    layout: u64,
+    slots: Vec<Slot>,
+    /// Whose scores these are.
+    scorers: Vec<Local>,
+    /// Of nodes that fit and have been scored since they changed.
+    scores: Vec<Option<i64>>,
+    /// Nodes that fit, and have not.
+    unscored: Vec<usize>,
+    columns: Vec<Column>,
+    totals: Totals,
+}
+
+/// Scores of one plugin that count by how they compare with the highest.
+struct Column {
+    scale: Scale,
+    scores: Vec<i64>,
+    /// How many nodes have each score.
+    counts: BTreeMap<i64, usize>,
+    /// The highest score when totals were last made.
+    highest: i64,
+}
+
+/// A plugin failed, or gave what it must not: then nothing is remembered, and all is asked anew.
+#[derive(Debug)]
+pub(crate) struct Unrememberable;
+
+impl Remembered {
+    /// Asks these filters about the nodes that changed since this was last called, or about all if
+    /// they are not the same filters.
+    pub(crate) fn follow(
+        &mut self,
+        nodes: &Nodes,
+        filters: &[Local],
+        mut judge: impl FnMut(&NodeInfo) -> Result<(), Refusal>,
+    ) -> Result<(), Unrememberable> {
+        if self.filters.as_deref() != Some(filters) {
+            *self = Self { filters: Some(filters.to_vec()), ..Self::default() };
+        }
+        if self.layout != nodes.layout() {
+            self.rearrange(nodes);
+        }
+        let verdicts = Arc::make_mut(&mut self.verdicts);
+        for at in nodes.changed_since(self.seen) {
+            let Some(node) = nodes.at(at) else { continue };
+            let refusal = judge(node).err();
+            if refusal.as_ref().is_some_and(|refusal| refusal.status.code() == Code::Error) {
+                return Err(Unrememberable);
+            }
+            if refusal.is_none() {
+                self.unscored.push(at);
+            }
+            verdicts.set(at, refusal);
+            if self.scores[at].take().is_some() {
+                self.columns.iter_mut().for_each(|column| column.uncount(at));
+                self.totals.set(at, None);
+            }
+        }
+        self.seen = nodes.clock();
+        // One class may be refused or find one node for ever, and never have any scored.
+        if self.unscored.len() > 2 * self.nodes() {
+            self.unscored.sort_unstable();
+            self.unscored.dedup();
+        }
+        Ok(())
+    }
+
+    /// Asks these plugins to score the nodes that fit and were not scored since they changed, or
+    /// all if they are not the same plugins.
+    pub(crate) fn follow_scores(
+        &mut self,
+        nodes: &Nodes,
+        scorers: &[Local],
+        scales: &[Scale],
+        mut score: impl FnMut(&NodeInfo) -> Option<LocalScore>,
+    ) -> Result<(), Unrememberable> {
+        if self.scorers != scorers {
+            self.scorers = scorers.to_vec();
+            self.columns = scales.iter().map(|scale| Column::new(*scale, self.nodes())).collect();
+            self.scores.fill(None);
+            self.unscored = (0..self.nodes()).filter(|at| self.verdicts.is_fine(*at)).collect();
+            self.totals = Totals::new(vec![None; self.nodes()]);
+        }
+        let mut scored = std::mem::take(&mut self.unscored);
+        scored.retain(|at| self.scores[*at].is_none() && self.verdicts.is_fine(*at));
+        for &at in &scored {
+            // One that changed twice is listed twice.
+            let Some(node) = nodes.at(at).filter(|_| self.scores[at].is_none()) else { continue };
+            let LocalScore { sum, unscaled } = score(node).ok_or(Unrememberable)?;
+            self.scores[at] = Some(sum);
+            for (column, score) in self.columns.iter_mut().zip(unscaled) {
+                column.count(at, score);
+            }
+        }
+        self.total_up(&scored);
+        scored.clear();
+        self.unscored = scored;
+        Ok(())
+    }
+
+    /// What is wrong with each node.
+    pub(crate) fn verdicts(&self) -> &Arc<Verdicts> {
+        &self.verdicts
+    }
+
+    /// How many nodes are remembered.
+    pub(crate) fn nodes(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The nodes with the highest total, from `start` on and round; below a limit, if there is one.
+    /// With them the total.
+    pub(crate) fn best(
+        &self,
+        below: Option<i64>,
+        start: usize,
+    ) -> Option<(i64, impl Iterator<Item = usize>)> {
+        let total = self.totals.highest_below(below)?;
+        Some((total, self.totals.places_of(total, start)))
+    }
+
+    /// Whether totals are what they are, whichever nodes fit besides.
+    pub(crate) fn are_totals_fixed(&self) -> bool {
+        self.columns.iter().all(|column| column.counts.len() <= 1)
+    }
+
+    /// The totals of these nodes as if there were no others that fit.
+    pub(crate) fn totals_among(&self, nodes: &[usize]) -> Vec<i64> {
+        let mut totals: Vec<i64> =
+            nodes.iter().map(|at| self.scores[*at].unwrap_or_default()).collect();
+        for column in &self.columns {
+            let highest = nodes.iter().map(|at| column.scores[*at]).max().unwrap_or(0);
+            for (total, at) in totals.iter_mut().zip(nodes) {
+                *total += column.scale.weighted(column.scores[*at], highest);
+            }
+        }
+        totals
+    }
+
+    /// Brings totals up to date after these nodes were scored, and others were taken out.
+    fn total_up(&mut self, scored: &[usize]) {
+        let mut is_scaled_anew = false;
+        for column in &mut self.columns {
+            let highest = column.counts.keys().next_back().copied().unwrap_or(0);
+            is_scaled_anew |= std::mem::replace(&mut column.highest, highest) != highest;
+        }
+        if is_scaled_anew || scored.len() > self.nodes() / 8 {
+            self.totals = Totals::new((0..self.nodes()).map(|at| self.total(at)).collect());
+        } else {
+            for &at in scored {
+                self.totals.set(at, self.total(at));
+            }
+        }
+    }
+
+    fn total(&self, at: usize) -> Option<i64> {
+        let columns = self.columns.iter();
+        let scaled = columns.map(|column| column.scale.weighted(column.scores[at], column.highest));
+        Some(self.scores[at]? + scaled.sum::<i64>())
+    }
+
+    /// Follows nodes that came, went or changed places.
+    fn rearrange(&mut self, nodes: &Nodes) {
+        let highest = nodes.iter().map(|node| node.slot().index()).max().map_or(0, |slot| slot + 1);
+        let mut places = vec![None; highest];
+        for (at, slot) in self.slots.iter().enumerate() {
+            if let Some(place) = places.get_mut(slot.index()) {
+                *place = Some(at);
+            }
+        }
+        // A slot that a new node took over is known here too. The node has changed since, so that
+        // whatever is said of it now does not last.
+        let from: Vec<Option<usize>> =
+            nodes.iter().map(|node| places[node.slot().index()]).collect();
+        self.slots = nodes.iter().map(NodeInfo::slot).collect();
+        self.layout = nodes.layout();
+        self.verdicts = Arc::new(self.verdicts.rearranged(&from));
+        self.scores = from.iter().map(|from| self.scores[(*from)?]).collect();
+        for column in &mut self.columns {
+            let mut new = Column::new(column.scale, from.len());
+            let moved = from.iter().enumerate().filter(|(at, _)| self.scores[*at].is_some());
+            for (at, from) in moved.filter_map(|(at, from)| Some((at, (*from)?))) {
+                new.count(at, column.scores[from]);
+            }
+            *column = Column { highest: column.highest, ..new };
+        }
+        let is_unscored = |at: &usize| self.scores[*at].is_none() && self.verdicts.is_fine(*at);
+        self.unscored = (0..from.len()).filter(is_unscored).collect();
+        self.totals = Totals::new((0..from.len()).map(|at| self.total(at)).collect());
+    }
+}
+
+impl Column {
+    fn new(scale: Scale, nodes: usize) -> Self {
+        Self { scale, scores: vec![0; nodes], counts: BTreeMap::new(), highest: 0 }
+    }
+
+    fn count(&mut self, at: usize, score: i64) {
+        self.scores[at] = score;
+        *self.counts.entry(score).or_default() += 1;
+    }
+
+    fn uncount(&mut self, at: usize) {
+        let score = self.scores[at];
+        if let Some(count) = self.counts.get_mut(&score) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&score);
+            }
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The search for a node.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use roadstead_model::{Pod, Text};
+
+use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
+use crate::framework::{
+    Code, Context, CycleState, Feasible, Framework, PreFiltered, Reaches, Status,
+};
+use crate::memory::{Remembered, Unrememberable};
+use crate::nodes::NodeInfo;
+
+/// A search for a node, after PreFilter.
+///
+/// There are two ways to go. [`afresh`](Self::afresh) asks every plugin about every node.
+/// [`by_memory`](Self::by_memory) asks node-local plugins only about nodes that changed, and
+/// the others only about what is left; where there are no others, it looks at no other node at all.
+/// Both come to the same.
+pub(super) struct Search<'a> {
+    pub(super) framework: &'a Framework,
+    pub(super) context: &'a Context<'a>,
+    pub(super) pod: &'a Arc<Pod>,
+    pub(super) filtered: &'a PreFiltered,
+    /// Decides between equally good nodes.
+    pub(super) tie_breaker: u64,
+    /// Where to start, if not all nodes are looked at.
+    pub(super) start: usize,
+}
+
+/// What a search came to.
+pub(super) struct Searched {
+    pub(super) outcome: Outcome,
+    /// How many nodes were looked at.
+    pub(super) visited: usize,
+}
+
+pub(super) enum Outcome {
+    Node(Text),
+    Nowhere(Diagnosis),
+}
+
+/// Nodes that were looked at one by one, by their places.
+struct Listed {
+    feasible: Vec<usize>,
+    /// What others than node-local filters refused, or what was not remembered.
+    refused: Vec<(usize, Refusal)>,
+    visited: usize,
+}
+
+/// What ends a search from memory.
+enum Halt {
+    /// Something went wrong.
+    Failed(Status),
+    /// It must be made afresh.
+    Afresh,
+}
+
+impl<'a> Search<'a> {
+    /// The node that the pod was promised, if it fits there: its score does not matter.
+    pub(super) fn promised_node(&self, state: &CycleState) -> Option<Text> {
+        let name = self.pod.nominated_node.as_ref()?;
+        let node = self.context.nodes.get(name)?;
+        self.framework.filter_with_nominated(self.context, state, self.pod, node).ok()?;
+        Some(name.clone())
+    }
+
+    /// Looks for the best node.
+    pub(super) fn run(
+        &self,
+        state: &mut CycleState,
+        remembered: Option<&mut Remembered>,
+    ) -> Result<Searched, Status> {
+        // What is remembered is about pods that are as their class says.
+        let is_resized = !std::ptr::eq(self.pod.requests(), &self.pod.spec().requests);
+        let Some(remembered) = remembered.filter(|_| self.filtered.nodes.is_none() && !is_resized)
+        else {
+            return self.afresh(state);
+        };
+        match self.by_memory(state, remembered) {
+            Ok(searched) => Ok(searched),
+            Err(Halt::Failed(status)) => Err(status),
+            Err(Halt::Afresh) => {
+                *remembered = Remembered::default();
+                self.afresh(state)
+            }
+        }
+    }
+
+    fn afresh(&self, state: &mut CycleState) -> Result<Searched, Status> {
+        let Self { framework, context, pod, filtered, .. } = *self;
+        let places = filtered.places(context.nodes);
+        let enough = framework.enough(places.len());
+        let order = self.order(places.len(), enough).map(|at| places[at]);
+        let found = framework.filter_each(context, state, pod, filtered, order, enough)?;
+        let visited = found.feasible.len() + found.diagnosis.refused();
+        let outcome = match found.feasible.as_slice() {
+            [] => Outcome::Nowhere(found.diagnosis),
+            [only] => Outcome::Node(only.name().clone()),
+            several => {
+                let scores = framework.score(context, state, pod, several)?;
+                let places = several.iter().filter_map(|node| context.nodes.position(node.name()));
+                self.node(self.best(places.zip(scores.iter().map(|score| score.total))))?
+            }
+        };
+        Ok(Searched { outcome, visited })
+    }
+
+    fn by_memory(
+        &self,
+        state: &mut CycleState,
+        remembered: &mut Remembered,
+    ) -> Result<Searched, Halt> {
+        let Self { framework, context, pod, .. } = *self;
+        let nodes = context.nodes;
+        let Reaches { local, wide, must_ask_all } = framework.filter_reaches(context, state, pod);
+        let filters = || local.iter().map(|local| local.at);
+        remembered
+            .follow(nodes, &local, |node| framework.judge(filters(), context, state, pod, node))?;
+        let verdicts = Arc::clone(remembered.verdicts());
+        let are_all_looked_at = framework.enough(nodes.len()) == nodes.len();
+        if wide.is_empty() && are_all_looked_at {
+            let visited = nodes.len();
+            let feasible = || verdicts.all_fine().collect();
+            let outcome = match verdicts.fine() {
+                0 => Outcome::Nowhere(Diagnosis::new(verdicts, self.filtered)),
+                1 => self.node(verdicts.all_fine().next())?,
+                _ => self.best_remembered(state, remembered, &feasible, true)?,
+            };
+            return Ok(Searched { outcome, visited });
+        }
+        let mut listed = None;
+        if are_all_looked_at && !must_ask_all && verdicts.fine() > 1 {
+            match self.best_first(state, remembered, &verdicts, &wide)? {
+                Ok(at) => {
+                    let visited = nodes.len();
+                    return Ok(Searched { outcome: self.node(Some(at))?, visited });
+                }
+                Err(list) => listed = list,
+            }
+        }
+        let listed = listed.map_or_else(|| self.list(state, &verdicts, &wide), Ok)?;
+        let Listed { feasible, refused, visited } = listed;
+        let outcome = match feasible.as_slice() {
+            [] => {
+                let mut verdicts = Arc::unwrap_or_clone(verdicts);
+                for (at, refusal) in refused {
+                    verdicts.set(at, Some(refusal));
+                }
+                Outcome::Nowhere(Diagnosis::new(Arc::new(verdicts), self.filtered))
+            }
+            [only] => self.node(Some(*only))?,
+            _ => self.best_remembered(state, remembered, &|| feasible.clone(), false)?,
+        };
+        Ok(Searched { outcome, visited })
+    }
+
+    /// Asks filters that reach further than the node about the best nodes first: where one of them
+    /// fits, the others need not be asked. `Err` if that does not decide, with the list of nodes
+    /// that fit if it had to be made.
+    fn best_first(
+        &self,
+        state: &mut CycleState,
+        remembered: &mut Remembered,
+        verdicts: &Verdicts,
+        wide: &[usize],
+    ) -> Result<Result<usize, Option<Listed>>, Halt> {
+        let Self { framework, context, pod, .. } = *self;
+        let before = state.clone();
+        let listed = OnceCell::new();
+        let list = || {
+            let list = listed.get_or_init(|| self.list(&before, verdicts, wide));
+            let feasible = list.as_ref().map_or(&[][..], |list| &list.feasible);
+            feasible.iter().filter_map(|at| context.nodes.at(*at)).collect()
+        };
+        let prepared = framework.pre_score(context, state, pod, &Feasible::new(&list));
+        if let Some(listed) = listed.into_inner() {
+            return Ok(Err(Some(listed?)));
+        }
+        // What is wrong is told only if there are several nodes to score, which is not known yet.
+        if prepared.is_err() {
+            return Ok(Err(None));
+        }
+        let has_wide_scores = !self.follow_scores(state, remembered)?.is_empty();
+        if has_wide_scores || !remembered.are_totals_fixed() {
+            return Ok(Err(None));
+        }
+        let nominated = self.nominated(wide);
+        let mut below = None;
+        for _ in 0..MOST_LEVELS {
+            let Some((total, places)) = remembered.best(below, self.first()) else { break };
+            for at in places {
+                if self.ask_wide(at, state, verdicts, wide, &nominated) == Ok(true) {
+                    return Ok(Ok(at));
+                }
+            }
+            below = Some(total);
+        }
+        Ok(Err(None))
+    }
+
+    /// Asks filters that reach further than the node about nodes that node-local ones let pass.
+    fn list(
+        &self,
+        state: &CycleState,
+        verdicts: &Verdicts,
+        wide: &[usize],
+    ) -> Result<Listed, Status> {
+        let nominated = self.nominated(wide);
+        let enough = self.framework.enough(verdicts.nodes());
+        let mut listed = Listed { feasible: Vec::new(), refused: Vec::new(), visited: 0 };
+        for at in self.order(verdicts.nodes(), enough) {
+            match self.ask_wide(at, state, verdicts, wide, &nominated) {
+                Ok(true) if listed.feasible.len() == enough => break,
+                Ok(true) => listed.feasible.push(at),
+                Ok(false) => {}
+                Err(refusal) if refusal.status.code() == Code::Error => return Err(refusal.status),
+                Err(refusal) => listed.refused.push((at, refusal)),
+            }
+            listed.visited += 1;
+        }
+        Ok(listed)
+    }
+
+    /// Whether the node fits, as far as filters know that reach further. `Ok(false)` if what is
+    /// remembered of it holds.
+    fn ask_wide(
+        &self,
+        at: usize,
+        state: &CycleState,
+        verdicts: &Verdicts,
+        wide: &[usize],
+        nominated: &HashSet<usize>,
+    ) -> Result<bool, Refusal> {
+        let Self { framework, context, pod, .. } = *self;
+        let Some(node) = context.nodes.at(at) else { return Ok(false) };
+        if nominated.contains(&at) {
+            let filters = framework.active_filters(state);
+            return framework.judge(filters, context, state, pod, node).map(|()| true);
+        }
+        // Who stands before the one that has refused is heard first.
+        let known = verdicts.get(at);
+        let last = known.map_or(usize::MAX, |refusal| refusal.filter);
+        let filters = wide.iter().copied().take_while(|filter| *filter < last);
+        framework.ask(filters, context, state, pod, node).map(|()| known.is_none())
+    }
+
+    /// The nodes with nominated pods: what filters that reach further say with those pods on a
+    /// node is not remembered.
+    fn nominated(&self, wide: &[usize]) -> HashSet<usize> {
+        let Context { nodes, nominations, .. } = self.context;
+        let names = if wide.is_empty() { Vec::new() } else { nominations.nodes() };
+        names.iter().filter_map(|name| nodes.position(name)).collect()
+    }
+
+    /// The best of several nodes that fit, by what is remembered of them and what plugins say that
+    /// reach further. `are_all` if they are all that node-local filters let pass.
+    fn best_remembered(
+        &self,
+        state: &mut CycleState,
+        remembered: &mut Remembered,
+        feasible: &dyn Fn() -> Vec<usize>,
+        are_all: bool,
+    ) -> Result<Outcome, Halt> {
+        let Self { framework, context, pod, .. } = *self;
+        let list = || feasible().into_iter().filter_map(|at| context.nodes.at(at)).collect();
+        framework.pre_score(context, state, pod, &Feasible::new(&list))?;
+        let wide = self.follow_scores(state, remembered)?;
+        if are_all && wide.is_empty() {
+            let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
+            return Ok(self.node(best)?);
+        }
+        let feasible = feasible();
+        let mut totals = remembered.totals_among(&feasible);
+        framework.add_scores(&wide, context, state, pod, &list(), &mut totals)?;
+        Ok(self.node(self.best(feasible.into_iter().zip(totals)))?)
+    }
+
+    /// Has node-local plugins score the nodes that changed; the others are returned.
+    fn follow_scores(
+        &self,
+        state: &CycleState,
+        remembered: &mut Remembered,
+    ) -> Result<Vec<usize>, Unrememberable> {
+        let Self { framework, context, pod, .. } = *self;
+        let Reaches { local, wide, .. } = framework.score_reaches(context, state, pod);
+        remembered.follow_scores(context.nodes, &local, &framework.scales(&local), |node| {
+            framework.score_locally(&local, context, state, pod, node)
+        })?;
+        Ok(wide)
+    }
+
+    /// Which of so many nodes to look at, in order.
+    fn order(&self, nodes: usize, enough: usize) -> impl Iterator<Item = usize> + use<> {
+        // Where all are looked at, their order is that of the cluster.
+        let start = if enough < nodes { self.start % nodes } else { 0 };
+        (start..nodes).chain(0..start)
+    }
+
+    /// Which place has the highest total: of equals the first after a place that is another in
+    /// each cycle, so that they take turns. Who knows totals in advance need not look at all of
+    /// them to find it.
+    fn best(&self, totals: impl Iterator<Item = (usize, i64)>) -> Option<usize> {
+        let first = self.first();
+        totals.max_by_key(|(at, total)| (*total, *at >= first, Reverse(*at))).map(|(at, _)| at)
+    }
+
+    /// The place from which on the first of equal nodes is chosen.
+    fn first(&self) -> usize {
+        (mixed(self.tie_breaker) % self.context.nodes.len().max(1) as u64) as usize
+    }
+
+    fn node(&self, at: Option<usize>) -> Result<Outcome, Status> {
+        let node = at.and_then(|at| self.context.nodes.at(at)).map(NodeInfo::name);
+        node.cloned().map(Outcome::Node).ok_or_else(|| Status::error("no node was scored"))
+    }
+}
+
+impl From<Status> for Halt {
+    fn from(status: Status) -> Self {
+        Self::Failed(status)
+    }
+}
+
+impl From<Unrememberable> for Halt {
+    fn from(_: Unrememberable) -> Self {
+        Self::Afresh
+    }
+}
+
+/// How many totals are tried, from the best down, before all nodes are looked at.
+const MOST_LEVELS: usize = 8;
+
+/// The splitmix64 of a number: neighbours become unlike.
+fn mixed(number: u64) -> u64 {
+    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
