@@ -17,6 +17,7 @@ mod requests;
 mod routing;
 mod shelves;
 mod store;
+mod tainting;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +98,9 @@ pub struct Config {
     pub stop_delay: Duration,
     /// How long pods stay that are bound to a node that does not exist. Default 40 s.
     pub orphan_delay: Duration,
+    /// How long a pod without a toleration of its own stays on a node that is not ready or not
+    /// reachable. Default 5 min.
+    pub default_toleration: Duration,
     /// How many changes are kept for watchers. Default 1 000 000.
     pub changes_kept: usize,
     /// How many finished pods are kept. Default 12 500.
@@ -114,6 +118,7 @@ impl Default for Config {
             start_delay: Duration::from_secs(1),
             stop_delay: Duration::from_secs(1),
             orphan_delay: Duration::from_secs(40),
+            default_toleration: Duration::from_secs(300),
             changes_kept: 1_000_000,
             finished_pods_kept: 12_500,
             events_kept: 10_000,

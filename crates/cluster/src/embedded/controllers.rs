@@ -13,6 +13,7 @@ mod replica_set;
 mod stateful_set;
 mod volumes;
 
+pub(super) use self::daemon_set::tolerates;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use roadstead_queue::Time;
 
 use super::binding::condition;
 use super::deletion::has_finalizers;
 use super::{Cluster, is_finished, node_of, phase_of};
 use crate::validation::run_seconds;
-use crate::{Key, Kind, Object};
+use crate::{Key, Object};
 
 /// The annotation that says after how many seconds of running a pod succeeds. A pod without it
 /// runs until it is deleted.
@@ -28,7 +28,7 @@ pub(super) struct Task {
     pub(super) deed: Deed,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Start,
     Finish,
@@ -37,6 +37,8 @@ pub(super) enum Deed {
     ClearAway,
     /// Deletes a job that has been over for long enough.
     Expire,
+    /// Nor this: drives a pod away from a node that is tainted.
+    Evict,
 }
 
 impl Cluster {
@@ -59,11 +61,13 @@ impl Cluster {
             return;
         }
         let pod = Arc::clone(pod);
-        let has_node = self.node_exists(&pod);
+        let has_node = self.node_of(&pod).is_some();
         let leaving = pod.metadata.deletion_timestamp.is_some();
+        let works = !leaving && self.node_of(&pod).is_some_and(is_ready);
         match task.deed {
-            Deed::Start if has_node && !leaving && phase_of(&pod) == "Pending" => self.start(pod),
-            Deed::Finish if has_node && !leaving && phase_of(&pod) == "Running" => self.finish(pod),
+            Deed::Start if works && phase_of(&pod) == "Pending" => self.start(pod),
+            Deed::Finish if works && phase_of(&pod) == "Running" => self.finish(pod),
+            Deed::Evict if !leaving && !is_finished(&pod) => self.evict_tainted(pod),
             Deed::Stop if has_node && leaving => self.stop(&pod.into()),
             Deed::ClearAway if !has_node => self.stop(&pod.into()),
             _ => {}
@@ -76,7 +80,8 @@ impl Cluster {
             return;
         }
         let leaving = pod.metadata.deletion_timestamp.is_some();
-        let (deed, delay) = match self.node_exists(pod) {
+        self.plan_eviction(pod, &key);
+        let (deed, delay) = match self.node_of(pod).is_some() {
             false => (Deed::ClearAway, self.config.orphan_delay),
             true if leaving => (Deed::Stop, self.config.stop_delay),
             true if phase_of(pod) == "Running" => match run_time(pod) {
@@ -87,6 +92,17 @@ impl Cluster {
         };
         let uid = pod.metadata.uid.clone().unwrap_or_default();
         self.plan(self.now + delay, Task { key, uid, deed });
+    }
+
+    /// A node that was not ready is again: what it runs starts over.
+    pub(super) fn on_ready_again(&mut self, node: &str) {
+        let pods: Vec<Key> = self.store.pods_on(node).cloned().collect();
+        self.tasks.retain(|_, task| task.deed != Deed::Finish || !pods.contains(&task.key));
+        for key in pods {
+            if let Some(Object::Pod(pod)) = self.store.get(&key).cloned() {
+                self.on_assigned(&pod, key);
+            }
+        }
     }
 
     fn start(&mut self, mut pod: Arc<Pod>) {
@@ -133,9 +149,15 @@ impl Cluster {
         self.commit(object);
     }
 
-    fn node_exists(&self, pod: &Pod) -> bool {
-        node_of(pod).is_some_and(|node| self.store.get(&Kind::Node.key("", node)).is_some())
+    fn node_of(&self, pod: &Pod) -> Option<&Node> {
+        self.get::<Node>("", node_of(pod)?).map(|node| &**node)
     }
+}
+
+/// Whether the kubelet of a node is at work. One that has said nothing of itself is.
+pub(super) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.filter(|c| c.type_ == "Ready").all(|c| c.status == "True")
 }
 
 fn run_time(pod: &Pod) -> Option<std::time::Duration> {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use super::store::{Change, ChangeKind, is_alive, is_ready};
-use super::{Cluster, is_finished, node_of};
+use super::{Cluster, is_finished, kubelet, node_of};
 use crate::object::{controller_of, owner_key};
 use crate::selector::selects;
 use crate::{Key, Kind, Object, Resource};
@@ -107,6 +107,17 @@ impl Cluster {
                 }
             }
         }
+        if let Object::Node(new) = &change.object
+            && change.kind == ChangeKind::Modified
+            && let Some(Object::Node(old)) = &change.old
+        {
+            if kubelet::is_ready(new) && !kubelet::is_ready(old) {
+                self.on_ready_again(&node);
+            }
+            if taints(new) != taints(old) {
+                self.on_tainted(new);
+            }
+        }
         self.on_node_for_daemons(change);
     }
 
@@ -204,6 +215,10 @@ fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     budget.metadata.namespace == pod.metadata.namespace
         && selector.is_some_and(|selector| selects(selector, pod.metadata.labels.as_ref()))
+}
+
+fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
 
 fn has_ephemeral_volume(pod: &Pod) -> bool {

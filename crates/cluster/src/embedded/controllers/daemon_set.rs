@@ -305,7 +305,8 @@ fn may_run(spec: &PodSpec, node: &Node) -> bool {
             .all(|taint| tolerations.iter().any(|toleration| tolerates(toleration, taint)))
 }
 
-fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+/// Whether a toleration is about a taint.
+pub(in crate::embedded) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     let key = toleration.key.as_deref().unwrap_or_default();
     let effect = toleration.effect.as_deref().unwrap_or_default();
     let value = taint.value.as_deref().unwrap_or_default();
