@@ -190,6 +190,12 @@ impl Cluster {
         self.store.changes(watch)
     }
 
+    /// Lets go of the changes up to a version, that of the slowest watch, say. A watch that has not
+    /// read them has to list.
+    pub fn forget_changes(&mut self, through: u64) {
+        self.store.forget_changes(through);
+    }
+
     /// Workloads that could not make a pod or claim, and why.
     pub fn troubles(&self) -> impl Iterator<Item = (&Key, &ApiError)> {
         self.troubles.iter()

@@ -189,6 +189,25 @@ impl Entrance {
             Self::Unschedulable => "unschedulable",
         }
     }
+
+    /// The place that a step enters, if it counts as entering one.
+    pub fn of<T>(step: &Transition<'_, T>) -> Option<Self> {
+        if step.cause == Cause::PoppedFromBackoff {
+            return Some(Self::Active);
+        }
+        let stays_in_pool = step.from.is_some_and(Place::is_pool);
+        match step.to? {
+            Place::Active => Some(Self::Active),
+            Place::Backoff { .. } | Place::ErrorBackoff { .. } => Some(Self::Backoff),
+            // An event takes the item out of the pool before its gate is asked; an update of
+            // the item itself, or activating it, does not.
+            Place::Unschedulable | Place::Gated { .. } => match step.cause {
+                Cause::Added(_) | Cause::Updated(_) | Cause::Activated if stays_in_pool => None,
+                _ => Some(Self::Unschedulable),
+            },
+            Place::InFlight => None,
+        }
+    }
 }
 
 impl Incoming {
@@ -201,30 +220,11 @@ impl Incoming {
     pub fn iter(&self) -> impl Iterator<Item = (Entrance, &str, u64)> {
         self.counts.iter().map(|((entrance, label), count)| (*entrance, &**label, *count))
     }
-
-    /// The place that a step enters, if it counts as entering one.
-    fn entrance<T>(step: &Transition<'_, T>) -> Option<Entrance> {
-        if step.cause == Cause::PoppedFromBackoff {
-            return Some(Entrance::Active);
-        }
-        let stays_in_pool = step.from.is_some_and(Place::is_pool);
-        match step.to? {
-            Place::Active => Some(Entrance::Active),
-            Place::Backoff { .. } | Place::ErrorBackoff { .. } => Some(Entrance::Backoff),
-            // An event takes the item out of the pool before its gate is asked; an update of
-            // the item itself, or activating it, does not.
-            Place::Unschedulable | Place::Gated { .. } => match step.cause {
-                Cause::Added(_) | Cause::Updated(_) | Cause::Activated if stays_in_pool => None,
-                _ => Some(Entrance::Unschedulable),
-            },
-            Place::InFlight => None,
-        }
-    }
 }
 
 impl<T, O> Observer<T, O> for Incoming {
     fn transition(&mut self, step: &Transition<'_, T>) {
-        if let Some(entrance) = Self::entrance(step) {
+        if let Some(entrance) = Entrance::of(step) {
             *self.counts.entry((entrance, step.cause.label().to_string())).or_default() += 1;
         }
     }

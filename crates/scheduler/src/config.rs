@@ -47,6 +47,7 @@ pub use known::{Gates, Known, KnownPlugin, Point};
 pub use plugins::{Plugin, PluginSet, Plugins};
 pub use problem::{ConfigError, Problem};
 pub use profile::{PointPlugin, Profile};
+pub use yaml::print as print_yaml;
 
 /// The only version that there is.
 pub const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";

@@ -39,23 +39,6 @@ pub(crate) use groups::{GroupRule, Matcher, Namespaces};
 pub(crate) use tally::Tally;
 pub(crate) use topology::{Division, DivisionRule, Domain};
 
-/// A node's place in tables: the same as long as the node is there, and then another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
-
-impl Slot {
-    /// Of a node that is not part of a cluster.
-    pub(crate) const NOWHERE: Self = Self(u32::MAX);
-
-    pub(crate) fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("fewer than four billion nodes"))
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// How many of a group there are in each domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -156,10 +139,17 @@ impl Counts {
         NodeTally(self.groups.by_slot(group).clone())
     }
 
-    /// What pods on nodes say of a pod in a namespace with these labels, in a settled order.
-    pub(crate) fn said_of(&mut self, pod: &PodSpec, namespace_labels: &Labels) -> Vec<Said> {
+    /// What pods on nodes say of a pod in a namespace with these labels, in these roles and in a
+    /// settled order.
+    pub(crate) fn said_of(
+        &mut self,
+        pod: &PodSpec,
+        namespace_labels: &Labels,
+        is_wanted: impl Fn(Role) -> bool,
+    ) -> Vec<Said> {
         let Self { topology, carried, .. } = self;
-        let said = carried.about(pod, namespace_labels).map(|carried| Said {
+        let about = carried.about(pod, namespace_labels);
+        let said = about.filter(|carried| is_wanted(carried.role)).map(|carried| Said {
             role: carried.role,
             topology_key: carried.term.topology_key.clone(),
             carriers: Table {
@@ -194,7 +184,7 @@ pub(crate) struct NodeTally(Arc<Tally>);
 impl NodeTally {
     /// How many there are on a node of the cluster.
     pub(crate) fn on(&self, node: &NodeInfo) -> u32 {
-        self.0.at(node.slot().0)
+        self.0.at(node.slot().number())
     }
 }
 

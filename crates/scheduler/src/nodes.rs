@@ -9,10 +9,12 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use roadstead_model::{HostPort, Node, Pod, Resources, Text, Volume};
 
+use crate::counts::{Counts, KeptCounts};
+
+pub(crate) use changes::Slot;
+
 use changes::Changes;
 use images::Images;
-
-use crate::counts::{Counts, KeptCounts, Slot};
 
 /// A node and the pods on it, with what follows from them summed up.
 #[derive(Clone, Debug)]

@@ -16,13 +16,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Config, Observer, Place, PluginId, Queue, Time};
+use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
-use crate::events::Object;
 use crate::framework::{Framework, Nominations, Verdict};
 use crate::memory::Memory;
+use crate::observer::{AttemptResult, Happening, Observer};
 use binding::Binding;
 use permit::Permitting;
 use wakeups::Wakeups;
@@ -58,6 +58,8 @@ pub struct Scheduler<V = ()> {
     /// How many bindings were ever begun.
     bindings_begun: u64,
     wakeups: Wakeups,
+    /// The observer's.
+    clock: Option<fn() -> u64>,
     /// Breaks ties between equally good nodes.
     tie_breaker: u64,
     /// Where to start looking for nodes, where not all are looked at.
@@ -66,13 +68,19 @@ pub struct Scheduler<V = ()> {
     memory: Option<Memory>,
 }
 
+/// An attempt on a pod, and when it began by the observer's clock.
+struct Trial {
+    attempt: Attempt,
+    began: u64,
+}
+
 struct Evictions {
     preemptor: Arc<Pod>,
     open: usize,
     failed: bool,
 }
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// A scheduler with these profiles, by scheduler name. `seed` decides between equally good
     /// nodes.
     pub fn new(
@@ -84,6 +92,9 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
         let sort = Sort::of(&profiles);
         let (rules, plugins) = Rules::new(profiles);
+        let mut observer = observer;
+        observer.start(&plugins);
+        let clock = observer.clock();
         Self {
             queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
@@ -96,6 +107,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             evictions: BTreeMap::new(),
             bindings_begun: 0,
             wakeups: Wakeups::default(),
+            clock,
             tie_breaker: seed,
             start: 0,
             memory: Some(Memory::new()),
@@ -170,6 +182,36 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     #[must_use]
     pub fn bindings(&self) -> usize {
         self.permits.len() + self.binding.len()
+    }
+
+    /// The scheduler name of a profile.
+    #[must_use]
+    pub fn profile_name(&self, profile: Profile) -> &str {
+        let profiles = &self.queue.policy().profiles;
+        profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
+    }
+
+    /// The observer's time; 0 where it has none.
+    fn ticks(&self) -> u64 {
+        self.clock.map_or(0, |clock| clock())
+    }
+
+    fn tell_observer(&mut self, happening: &Happening<'_>) {
+        self.queue.observer_mut().happened(happening);
+    }
+
+    /// An attempt that began then is at its end.
+    fn attempted(&mut self, pod: &Arc<Pod>, result: AttemptResult, began: u64) {
+        let cost = self.ticks().saturating_sub(began);
+        let profile = &pod.spec().scheduler_name;
+        self.tell_observer(&Happening::Attempted { pod, profile, result, cost });
+    }
+
+    /// The plugins of a point were run for a pod since then.
+    fn point_ran(&mut self, pod: &Pod, point: &'static str, status: &'static str, began: u64) {
+        let cost = self.ticks().saturating_sub(began);
+        let profile = &pod.spec().scheduler_name;
+        self.tell_observer(&Happening::PointRan { profile, point, status, cost });
     }
 
     /// The queue's numbers for these plugins.

@@ -79,8 +79,10 @@ impl Cluster {
         for kind in ["Initialized", "Ready", "ContainersReady"] {
             self.set_condition(status, condition(kind, "True"));
         }
-        let object = self.commit(Arc::clone(&pod).into());
-        if let Some(time) = run_time(&pod) {
+        let run_time = run_time(&pod);
+        // Given away: what is shared would be copied once more.
+        let object = self.commit(pod.into());
+        if let Some(time) = run_time {
             let (key, uid) = (object.key(), object.uid().to_owned());
             self.tasks.insert(Task { at: self.now + time, key, uid, deed: Deed::Finish });
         }

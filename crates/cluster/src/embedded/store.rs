@@ -166,6 +166,12 @@ impl Store {
         Ok(changes)
     }
 
+    pub(super) fn forget_changes(&mut self, through: u64) {
+        while self.log.front().is_some_and(|change| change.version <= through) {
+            self.log.pop_front();
+        }
+    }
+
     pub(super) fn check_invariants(&self) {
         let mut again = Self::new(self.log_bound);
         for (key, object) in &self.objects {

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::duration::Duration;
 
-/// A document of block style that reads back as the same value.
-pub(super) fn print(value: &Value) -> String {
+/// A YAML document of block style that reads back as the same value.
+#[must_use]
+pub fn print(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => print_map(map, 0, &mut out),

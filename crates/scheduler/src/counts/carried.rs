@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use roadstead_model::{AffinityTerm, Class, Labels, Pod, PodSpec, Text, WeightedAffinityTerm};
 
-use super::Slot;
 use super::tally::Tally;
 use super::topology::{DivisionId, DivisionRule, Topology};
+use crate::nodes::Slot;
 
 /// What a pod's term is to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use roadstead_model::{Labels, Pod, Selector, Text};
 
-use super::Slot;
 use super::tally::Tally;
 use super::topology::{DivisionId, Topology};
+use crate::nodes::Slot;
 
 /// Which pods are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -98,12 +98,12 @@ impl Groups {
             });
             Pods { groups: groups.collect(), ..Pods::default() }
         });
-        alike.tally(pod).add(slot.0, 1);
+        alike.tally(pod).add(slot.number(), 1);
         for GroupId(at) in &alike.groups {
             if let Some(group) = &mut self.groups[*at]
                 && group.rule.counts(pod)
             {
-                Arc::make_mut(&mut group.by_slot).add(slot.0, 1);
+                Arc::make_mut(&mut group.by_slot).add(slot.number(), 1);
                 for (division, tally) in &mut group.by_domain {
                     if let Some(domain) = topology.get(*division).at(slot) {
                         Arc::make_mut(tally).add(domain.0, 1);
@@ -118,12 +118,12 @@ impl Groups {
         let (namespace, labels) = (pod.namespace(), &pod.spec().labels);
         let in_namespace = self.pods.get_mut(namespace).expect("a pod leaves after it came");
         let alike = in_namespace.get_mut(labels).expect("a pod leaves after it came");
-        alike.tally(pod).take(slot.0, 1);
+        alike.tally(pod).take(slot.number(), 1);
         for GroupId(at) in &alike.groups {
             if let Some(group) = &mut self.groups[*at]
                 && group.rule.counts(pod)
             {
-                Arc::make_mut(&mut group.by_slot).take(slot.0, 1);
+                Arc::make_mut(&mut group.by_slot).take(slot.number(), 1);
                 for (division, tally) in &mut group.by_domain {
                     if let Some(domain) = topology.get(*division).at(slot) {
                         Arc::make_mut(tally).take(domain.0, 1);
@@ -189,7 +189,7 @@ impl Groups {
         let at = known.unwrap_or_else(|| {
             let (mut tally, nodes) = (Tally::default(), topology.get(division));
             for (slot, number) in group.by_slot.iter() {
-                if let Some(domain) = nodes.at(Slot(slot)) {
+                if let Some(domain) = nodes.at(Slot::new(slot as usize)) {
                     tally.add(domain.0, number);
                 }
             }

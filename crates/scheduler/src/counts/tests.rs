@@ -249,7 +249,7 @@ fn check_terms(nodes: &Nodes, pod: &Pod, words: &dyn Fn() -> String) {
 fn check_carried(nodes: &Nodes, listers: &Listers, pod: &Pod, words: &dyn Fn() -> String) {
     let no_labels = World::new().labels(&BTreeMap::new());
     let labels = listers.namespace_labels(pod.namespace()).unwrap_or(&no_labels);
-    let said = nodes.count(|kept| kept.said_of(pod.spec(), labels));
+    let said = nodes.count(|kept| kept.said_of(pod.spec(), labels, |_| true));
     let roles: [(&str, fn(&Pod) -> Vec<(Role, &AffinityTerm)>); 3] = [
         ("required", |other| {
             let terms = other.spec().pod_affinity.iter().flat_map(|a| &a.required.terms);

@@ -6,9 +6,8 @@ use hashbrown::HashMap;
 use roadstead_model::{Labels, Node, NodeInclusion, NodeSelector, PodSpec, SpreadConstraint};
 use roadstead_model::{Text, Toleration};
 
-use super::Slot;
 use super::tally::Tally;
-use crate::nodes::NodeInfo;
+use crate::nodes::{NodeInfo, Slot};
 
 /// How nodes are divided into domains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -239,7 +238,7 @@ impl Topology {
         let mut division = Division::default();
         for (at, node) in nodes() {
             if let Some(value) = rule.value(node, &self.no_value) {
-                division.put(Slot(at as u32), values.number(value));
+                division.put(Slot::new(at), values.number(value));
             }
         }
         let free = self.divisions.iter().position(Option::is_none);

@@ -25,6 +25,15 @@ impl PostFiltered {
         Self { nomination, preemption: None, message, is_error: false }
     }
 
+    /// What came of it, as metrics call it.
+    pub(crate) fn status_name(&self) -> &'static str {
+        match self {
+            Self { is_error: true, .. } => Code::Error.name(),
+            Self { message, .. } if message.is_empty() => "Success",
+            _ => Code::Unschedulable.name(),
+        }
+    }
+
     /// The whole failure message of a pod that fits nowhere.
     #[must_use]
     pub fn failure(&self, diagnosis: &Diagnosis) -> String {

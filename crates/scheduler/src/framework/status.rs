@@ -9,9 +9,33 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     code: Code,
-    reasons: Vec<Reason>,
+    reasons: Reasons,
     plugin: &'static str,
 }
+
+/// Most refusals have one reason: a node that is refused should cost no allocation.
+#[derive(Clone, Debug)]
+enum Reasons {
+    One(Reason),
+    Several(Vec<Reason>),
+}
+
+impl Reasons {
+    fn as_slice(&self) -> &[Reason] {
+        match self {
+            Self::One(reason) => std::slice::from_ref(reason),
+            Self::Several(reasons) => reasons,
+        }
+    }
+}
+
+impl PartialEq for Reasons {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Reasons {}
 
 /// A reason in the words that users see.
 pub type Reason = Cow<'static, str>;
@@ -52,25 +76,29 @@ impl Status {
     /// The pod cannot go there; it might if other pods went.
     #[must_use]
     pub fn unschedulable(reason: impl Into<Reason>) -> Self {
-        Self::new(Code::Unschedulable, vec![reason.into()])
+        Self::one(Code::Unschedulable, reason.into())
     }
 
     /// The pod cannot go there, whoever else goes.
     #[must_use]
     pub fn unresolvable(reason: impl Into<Reason>) -> Self {
-        Self::new(Code::UnschedulableAndUnresolvable, vec![reason.into()])
+        Self::one(Code::UnschedulableAndUnresolvable, reason.into())
     }
 
     /// Something went wrong.
     #[must_use]
     pub fn error(reason: impl Into<Reason>) -> Self {
-        Self::new(Code::Error, vec![reason.into()])
+        Self::one(Code::Error, reason.into())
     }
 
     /// A status with several reasons.
     #[must_use]
     pub fn new(code: Code, reasons: Vec<Reason>) -> Self {
-        Self { code, reasons, plugin: "" }
+        Self { code, reasons: Reasons::Several(reasons), plugin: "" }
+    }
+
+    fn one(code: Code, reason: Reason) -> Self {
+        Self { code, reasons: Reasons::One(reason), plugin: "" }
     }
 
     /// The same, from this plugin. The framework does it for whatever a plugin returns.
@@ -86,7 +114,7 @@ impl Status {
             return self;
         }
         let text = format!("{}: {self}", context());
-        Self { reasons: vec![text.into()], ..self }
+        Self { reasons: Reasons::One(text.into()), ..self }
     }
 
     /// What kind of no it is.
@@ -98,7 +126,7 @@ impl Status {
     /// The reasons, in the plugin's order.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
-        &self.reasons
+        self.reasons.as_slice()
     }
 
     /// Who says so; empty where no single plugin does.
@@ -110,7 +138,7 @@ impl Status {
     /// All reasons in one line.
     #[must_use]
     pub fn message(&self) -> String {
-        self.reasons.join(", ")
+        self.reasons().join(", ")
     }
 }
 

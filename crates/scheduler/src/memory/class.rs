@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::totals::Totals;
-use crate::counts::Slot;
 use crate::diagnosis::{Refusal, Verdicts};
 use crate::framework::{Code, Local, LocalScore, Scale};
-use crate::nodes::{NodeInfo, Nodes};
+use crate::nodes::{NodeInfo, Nodes, Slot};
 
 /// What node-local filters and scores said of each node to one class of pods. All lists are in the
 /// order of the cluster's nodes.

@@ -1,6 +1,26 @@
 //! Which nodes changed, latest first.
 
-use crate::counts::Slot;
+/// A node's number among the nodes of a cluster. It stays as long as the node is there; after
+/// that another may get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl Slot {
+    /// Of a node that is not part of a cluster.
+    pub(crate) const NOWHERE: Self = Self(u32::MAX);
+
+    pub(crate) fn new(index: usize) -> Self {
+        Self(u32::try_from(index).expect("fewer than four billion nodes"))
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
 
 /// Nodes in the order of their last change, each with the time of it.
 ///

@@ -135,11 +135,10 @@ impl Filter for PodTopologySpread {
     ) -> Result<(), Status> {
         let state = state.get::<FilterState>(FILTER_STATE).ok_or_else(not_prepared)?;
         for (at, rule) in state.rules.iter().enumerate() {
-            let Some(skew) = rule.skew(&state.changes, at, node) else {
-                return Err(Status::unresolvable(NO_DOMAIN));
-            };
-            if skew > i64::from(rule.constraint.max_skew) {
-                return Err(Status::unschedulable(TOO_MANY));
+            match rule.admits(&state.changes, at, node) {
+                Some(true) => {}
+                Some(false) => return Err(Status::unschedulable(TOO_MANY)),
+                None => return Err(Status::unresolvable(NO_DOMAIN)),
             }
         }
         Ok(())

@@ -11,11 +11,11 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Action, Attempt, Audience, Finished, Item, Observer, Rejection, Time};
+use roadstead_queue::{Action, Attempt, Audience, Finished, Item, Rejection, Time};
 
 use super::permit::{Permitting, Wait};
 use super::rules::event;
-use super::{PodKey, QueuedPod, Scheduler};
+use super::{PodKey, QueuedPod, Scheduler, Trial};
 use crate::command::Command;
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, Object};
@@ -23,6 +23,7 @@ use crate::framework::{
     BindAnswer, CycleState, Framework, Handle, Nomination, PreFlight, Progress, Status, Waiting,
     Wishes,
 };
+use crate::observer::{AttemptResult, Happening, Observer};
 
 /// A pod with the node that it is to have.
 pub(super) struct Placed {
@@ -32,6 +33,8 @@ pub(super) struct Placed {
     pub(super) state: CycleState,
     /// Which binding this is, in the order in which they began.
     pub(super) number: u64,
+    /// When the attempt began, by the observer's clock.
+    pub(super) began: u64,
 }
 
 /// A pod that has all permissions and is being bound.
@@ -48,14 +51,15 @@ enum Stage {
     Bind(&'static str),
 }
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// The node is the pod's from now on, as far as the scheduler is concerned.
     pub(super) fn place(&mut self, attempt: Attempt, mut placed: Placed, now: Time) {
         // As the cluster will show it: events about it must tell that it is on a node.
         let mut assumed = (*placed.pod).clone();
         assumed.node_name = Some(placed.node.clone());
         if let Err(message) = self.cache.assume(Arc::new(assumed), placed.node.clone()) {
-            return self.went_wrong(attempt, &placed.pod, &Status::error(message), now);
+            let trial = Trial { attempt, began: placed.began };
+            return self.went_wrong(trial, &placed.pod, &Status::error(message), now);
         }
         let Some(item) = self.queue.item(&attempt) else { return };
         let (key, incarnation) = (PodKey::of(&placed.pod), item.incarnation());
@@ -68,14 +72,16 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 Ok(waits) => waits,
                 Err(status) => {
                     self.abandon(&mut placed, now);
-                    return self.not_let(attempt, &placed.pod, &status, now);
+                    let trial = Trial { attempt, began: placed.began };
+                    return self.not_let(trial, &placed.pod, &status, now);
                 }
             };
         let has_work = match self.pre_flight(&mut placed) {
             Ok(has_work) => has_work,
             Err(status) => {
                 self.release(&mut placed, now);
-                return self.went_wrong(attempt, &placed.pod, &status, now);
+                let trial = Trial { attempt, began: placed.began };
+                return self.went_wrong(trial, &placed.pod, &status, now);
             }
         };
         if has_work || !waits.is_empty() {
@@ -89,7 +95,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         if waits.is_empty() {
             self.start_binding(attempt, placed, now);
         } else {
-            self.wait_for_permission(Permitting { placed, attempt, waits });
+            self.wait_for_permission(Permitting { placed, attempt, waits, since: now });
         }
     }
 
@@ -125,14 +131,24 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         };
         match result {
             Ok(()) => {
-                let Binding { mut placed, .. } = binding;
+                let Binding { mut placed, finished, .. } = binding;
                 self.note_scheduled(&placed.pod, &placed.node);
+                self.attempted(&placed.pod, AttemptResult::Scheduled, placed.began);
+                self.tell_observer(&Happening::Scheduled {
+                    pod: &placed.pod,
+                    node: &placed.node,
+                    attempts: finished.attempts(),
+                    first_ready: finished.first_ready(),
+                    at: now,
+                });
                 let framework = placed.framework.clone();
+                let before = self.ticks();
                 self.with_handle(now, |handle| {
                     for plugin in &framework.post_bind {
                         plugin.post_bind(handle, &mut placed.state, &placed.pod, &placed.node);
                     }
                 });
+                self.point_ran(&placed.pod, "PostBind", "Success", before);
             }
             Err(message) => {
                 let text = format!("running Bind plugin \"{plugin}\": {message}");
@@ -180,10 +196,12 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 *at += 1;
                 continue;
             }
+            let before = self.ticks();
             let (result, writes) = self.with_handle(now, |handle| {
                 let result = plugin.pre_bind(handle, state, pod, node);
                 (result, std::mem::take(&mut handle.wishes.writes))
             });
+            self.point_ran(pod, "PreBind", name_of(&result), before);
             match result {
                 Ok(Progress::Done) => *at += 1,
                 Ok(Progress::Written) if writes.is_empty() => *at += 1,
@@ -226,6 +244,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     fn bind(&mut self, mut binding: Binding, now: Time) {
         let Placed { pod, node, framework, state, .. } = &binding.placed;
+        let before = self.ticks();
         let mut plugins = framework.bind.iter();
         let answer = plugins.find_map(|plugin| match plugin.bind(state, pod, node) {
             Ok(BindAnswer::Skip) => None,
@@ -234,7 +253,9 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 status.with_context(|| format!("running Bind plugin \"{}\"", plugin.name()))
             )),
         });
-        match answer.unwrap_or_else(|| Err(Status::error(NO_BINDER))) {
+        let answer = answer.unwrap_or_else(|| Err(Status::error(NO_BINDER)));
+        self.point_ran(pod, "Bind", name_of(&answer), before);
+        match answer {
             Ok(plugin) => {
                 let (pod, node) = (pod.clone(), node.clone());
                 binding.stage = Stage::Bind(plugin);
@@ -249,6 +270,8 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     fn binding_failed(&mut self, binding: Binding, status: &Status, now: Time) {
         let Binding { mut placed, finished, .. } = binding;
         let is_rejection = status.code().is_rejection();
+        let result = if is_rejection { AttemptResult::Unschedulable } else { AttemptResult::Error };
+        self.attempted(&placed.pod, result, placed.began);
         let released = self.abandon(&mut placed, now);
         if let Some(released) = released.as_ref().filter(|_| !is_rejection) {
             self.tell_released(released, now);
@@ -268,20 +291,24 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     fn reserve(&mut self, placed: &mut Placed, now: Time) -> Result<(), Status> {
         let framework = placed.framework.clone();
-        self.with_handle(now, |handle| {
+        let before = self.ticks();
+        let result = self.with_handle(now, |handle| {
             for plugin in &framework.reserve {
                 plugin
                     .reserve(handle, &mut placed.state, &placed.pod, &placed.node)
                     .map_err(|status| from(plugin.name(), "Reserve", status))?;
             }
             Ok(())
-        })
+        });
+        self.point_ran(&placed.pod, "Reserve", name_of(&result), before);
+        result
     }
 
     /// Asks for permissions. Those that have to be waited for are returned.
     fn permit(&mut self, placed: &mut Placed, now: Time) -> Result<Vec<Wait>, Status> {
         let framework = placed.framework.clone();
-        self.with_handle(now, |handle| {
+        let before = self.ticks();
+        let result = self.with_handle(now, |handle| {
             let mut waits = Vec::new();
             for plugin in &framework.permit {
                 let permission = plugin
@@ -290,7 +317,11 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
                 waits.extend(Wait::of(plugin.name(), permission, now));
             }
             Ok(waits)
-        })
+        });
+        let waits = matches!(&result, Ok(waits) if !waits.is_empty());
+        let status = if waits { "Wait" } else { name_of(&result) };
+        self.point_ran(&placed.pod, "Permit", status, before);
+        result
     }
 
     /// Finds out which PreBind plugins have work; whether any has.
@@ -315,11 +346,13 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     /// The pod does not get its node after all. What the cache had of it there.
     pub(super) fn abandon(&mut self, placed: &mut Placed, now: Time) -> Option<Arc<Pod>> {
         let framework = placed.framework.clone();
+        let before = self.ticks();
         self.with_handle(now, |handle| {
             for plugin in framework.reserve.iter().rev() {
                 plugin.unreserve(handle, &mut placed.state, &placed.pod, &placed.node);
             }
         });
+        self.point_ran(&placed.pod, "Unreserve", "Success", before);
         self.cache.forget(&placed.pod.uid)
     }
 
@@ -345,15 +378,16 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     }
 
     /// A Reserve or Permit plugin has the last word on a pod whose attempt is open.
-    pub(super) fn not_let(&mut self, attempt: Attempt, pod: &Arc<Pod>, status: &Status, now: Time) {
+    pub(super) fn not_let(&mut self, trial: Trial, pod: &Arc<Pod>, status: &Status, now: Time) {
         if !status.code().is_rejection() {
-            return self.went_wrong(attempt, pod, status, now);
+            return self.went_wrong(trial, pod, status, now);
         }
+        self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         let diagnosis = Diagnosis::one(status.clone());
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);
-        self.come_back(attempt, pod, rejection, now);
+        self.come_back(trial.attempt, pod, rejection, now);
         self.report_failure(pod, Nomination::Clear, "Unschedulable", &diagnosis.message());
     }
 
@@ -410,6 +444,10 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 /// A status of a plugin at a point: its own words if it rejects, and where it went wrong if not.
 fn from(plugin: &'static str, point: &str, status: Status) -> Status {
     status.with_context(|| format!("running {point} plugin \"{plugin}\"")).from_plugin(plugin)
+}
+
+fn name_of<T>(result: &Result<T, Status>) -> &'static str {
+    result.as_ref().map_or_else(|status| status.code().name(), |_| "Success")
 }
 
 fn gone(pod: &Pod) -> String {

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Observer, Profile, Time};
+use roadstead_queue::{Profile, Time};
 
 use super::binding::Placed;
 use super::search::{Outcome, Search};
-use super::{Nominated, PodKey, QueuedPod, Scheduler};
+use super::{Nominated, PodKey, Scheduler, Trial};
 use crate::command::{Command, Record};
 use crate::diagnosis::Diagnosis;
-use crate::events::Object;
 use crate::framework::{Code, Context, CycleState, Framework, Status};
+use crate::observer::{Happening, Observer};
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// Takes the most urgent pod and tries to place it; `false` if there is none to be tried.
     pub fn schedule_one(&mut self, now: Time) -> bool {
         let Some(attempt) = self.queue.pop(now) else { return false };
@@ -27,18 +27,34 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         } else if self.cache.pod(&pod.uid).is_some() {
             self.queue.finish(attempt);
         } else {
+            let began = self.ticks();
+            let trial = Trial { attempt, began };
             match self.find_node(&pod, profile, now) {
                 Ok(Found::Node(found)) => {
                     let FoundNode { node, state, framework } = *found;
-                    self.place(attempt, Placed { pod, node, framework, state, number: 0 }, now);
+                    self.searched(began);
+                    let placed = Placed { pod, node, framework, state, number: 0, began };
+                    self.place(trial.attempt, placed, now);
                     self.settle(now);
                 }
-                Ok(Found::Nowhere(nowhere)) => self.fits_nowhere(attempt, &pod, *nowhere, now),
-                Ok(Found::NoNodes) => self.has_no_nodes(attempt, &pod, now),
-                Err(status) => self.went_wrong(attempt, &pod, &status, now),
+                Ok(Found::Nowhere(nowhere)) => self.fits_nowhere(trial, &pod, *nowhere, now),
+                Ok(Found::NoNodes) => {
+                    self.searched(began);
+                    self.has_no_nodes(trial, &pod, now);
+                }
+                Err(status) => {
+                    self.searched(began);
+                    self.went_wrong(trial, &pod, &status, now);
+                }
             }
         }
         true
+    }
+
+    /// The search for a node that began then is at its end.
+    pub(super) fn searched(&mut self, began: u64) {
+        let cost = self.ticks().saturating_sub(began);
+        self.tell_observer(&Happening::Searched { cost });
     }
 
     /// Runs cycles until nothing is left to be tried at this time.

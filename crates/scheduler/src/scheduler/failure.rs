@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Attempt, Item, Observer, Rejection, Time};
+use roadstead_queue::{Attempt, Item, Rejection, Time};
 
 use super::cycle::Nowhere;
-use super::{Evictions, Nominated, PodKey, QueuedPod, Scheduler};
+use super::{Evictions, Nominated, PodKey, QueuedPod, Scheduler, Trial};
 use crate::command::{Command, Condition, Record};
-use crate::events::Object;
 use crate::framework::{Context, Nomination, Preemption, Status};
+use crate::observer::{AttemptResult, Happening, Observer};
 use crate::plugins::{DefaultPreemption, Preempting};
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// No node fits: preemption may help, and the pod waits for what its rejectors named.
     pub(super) fn fits_nowhere(
         &mut self,
-        attempt: Attempt,
+        trial: Trial,
         pod: &Arc<Pod>,
         nowhere: Nowhere,
         now: Time,
@@ -31,33 +31,37 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             now: i128::from(now.as_nanos()),
         };
         let framework = &rules.profiles[usize::from(profile.0)].1;
+        let before = self.ticks();
         let answer = framework.post_filter(&context, &state, pod, &diagnosis);
+        let preempts = framework.get::<DefaultPreemption>().is_some();
         let message = answer.failure(&diagnosis);
+        self.point_ran(pod, "PostFilter", answer.status_name(), before);
+        if preempts {
+            self.tell_observer(&Happening::PreemptionTried);
+        }
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         if let Some(preemption) = &answer.preemption {
             self.preempt(pod, preemption, now);
         }
+        self.searched(trial.began);
+        self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         let rejection = Rejection::by(&unschedulable).pending(&pending);
-        self.come_back(attempt, pod, rejection, now);
+        self.come_back(trial.attempt, pod, rejection, now);
         self.report_failure(pod, answer.nomination, "Unschedulable", &message);
     }
 
     /// There is no node at all. That is nobody's rejection: the pod backs off.
-    pub(super) fn has_no_nodes(&mut self, attempt: Attempt, pod: &Arc<Pod>, now: Time) {
-        self.come_back(attempt, pod, Rejection::error(), now);
+    pub(super) fn has_no_nodes(&mut self, trial: Trial, pod: &Arc<Pod>, now: Time) {
+        self.attempted(pod, AttemptResult::Unschedulable, trial.began);
+        self.come_back(trial.attempt, pod, Rejection::error(), now);
         self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES);
     }
 
     /// Something went wrong: the pod backs off.
-    pub(super) fn went_wrong(
-        &mut self,
-        attempt: Attempt,
-        pod: &Arc<Pod>,
-        status: &Status,
-        now: Time,
-    ) {
-        self.come_back(attempt, pod, Rejection::error(), now);
+    pub(super) fn went_wrong(&mut self, trial: Trial, pod: &Arc<Pod>, status: &Status, now: Time) {
+        self.attempted(pod, AttemptResult::Error, trial.began);
+        self.come_back(trial.attempt, pod, Rejection::error(), now);
         self.report_failure(pod, Nomination::Clear, "SchedulerError", &status.message());
     }
 
@@ -156,6 +160,7 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         if victims.is_empty() {
             return;
         }
+        self.tell_observer(&Happening::Preempted { victims: preemption.victims.len() });
         let open = victims.len();
         let evictions = Evictions { preemptor: pod.clone(), open, failed: false };
         self.evictions.insert(pod.uid.clone(), evictions);

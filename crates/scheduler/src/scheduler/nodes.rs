@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use roadstead_model::{Node, NodeChange, Text};
-use roadstead_queue::{Action, Observer, Time};
+use roadstead_queue::{Action, Time};
 
+use super::Scheduler;
 use super::rules::event;
-use super::{QueuedPod, Scheduler};
 use crate::events::{self, Object};
+use crate::observer::Observer;
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// The cluster shows a node, new or changed.
     pub fn node_set(&mut self, node: Arc<Node>, now: Time) {
         let known = self.cache.nodes_unordered().get(&node.name);

@@ -8,12 +8,13 @@ use roadstead_model::{
     PersistentVolumeClaim, PodDisruptionBudget, ReplicaSet, ReplicationController, Service,
     StatefulSet, StorageClass, VolumeAttachment,
 };
-use roadstead_queue::{Action, Observer, Resource, Time};
+use roadstead_queue::{Action, Resource, Time};
 
+use super::Scheduler;
 use super::rules::event;
-use super::{QueuedPod, Scheduler};
 use crate::events::{self, Object};
 use crate::listers::Shown;
+use crate::observer::Observer;
 
 /// An object that the cluster shows, or the last that it showed of one that is gone.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ pub enum Change {
     DeviceClass(Arc<DeviceClass>),
 }
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// The cluster shows an object, new or changed.
     pub fn object_set(&mut self, object: Change, now: Time) {
         self.object_changed(object, true, now);

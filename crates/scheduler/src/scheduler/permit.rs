@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use roadstead_model::Text;
-use roadstead_queue::{Attempt, Observer, Time};
+use roadstead_queue::{Attempt, Time};
 
 use super::binding::Placed;
-use super::{QueuedPod, Scheduler};
+use super::{Scheduler, Trial};
 use crate::config;
-use crate::events::Object;
 use crate::framework::{Permission, Status, Verdict, Waiting};
+use crate::observer::{Happening, Observer};
 
 /// A pod that waits for permission. Its attempt is open: what happens meanwhile counts for it.
 pub(super) struct Permitting {
     pub(super) placed: Placed,
     pub(super) attempt: Attempt,
     pub(super) waits: Vec<Wait>,
+    pub(super) since: Time,
 }
 
 /// A permission that is waited for.
@@ -47,7 +48,7 @@ impl Permitting {
     }
 }
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// The pods that have a node and wait for permission to be bound to it.
     pub fn waiting_for_permission(&self) -> impl Iterator<Item = Waiting> {
         self.permits.values().map(Permitting::waiting)
@@ -88,8 +89,10 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             Verdict::Allow => {
                 permitting.waits.retain(|wait| wait.plugin != plugin);
                 if permitting.waits.is_empty()
-                    && let Some(Permitting { placed, attempt, .. }) = self.permits.remove(pod)
+                    && let Some(Permitting { placed, attempt, since, .. }) =
+                        self.permits.remove(pod)
                 {
+                    self.waited_for_permission("Success", now - since);
                     self.start_binding(attempt, placed, now);
                 }
             }
@@ -124,21 +127,31 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
 
     /// A more important pod takes its node while it waits: to be tried again. Whether it waited.
     pub(super) fn preempted_while_waiting(&mut self, pod: &Text, now: Time) -> bool {
-        let Some(Permitting { mut placed, attempt, .. }) = self.permits.remove(pod) else {
+        let Some(Permitting { mut placed, attempt, since, .. }) = self.permits.remove(pod) else {
             return false;
         };
+        self.waited_for_permission("Error", now - since);
         self.release(&mut placed, now);
         let status = Status::error("waiting on permit for pod: preempted");
-        self.went_wrong(attempt, &placed.pod, &status, now);
+        let trial = Trial { attempt, began: placed.began };
+        self.went_wrong(trial, &placed.pod, &status, now);
         true
     }
 
     fn permission_refused(&mut self, pod: &Text, status: Status, now: Time) {
-        let Some(Permitting { mut placed, attempt, .. }) = self.permits.remove(pod) else { return };
+        let Some(Permitting { mut placed, attempt, since, .. }) = self.permits.remove(pod) else {
+            return;
+        };
+        self.waited_for_permission(status.code().name(), now - since);
         let released = self.abandon(&mut placed, now);
-        self.not_let(attempt, &placed.pod, &status, now);
+        let trial = Trial { attempt, began: placed.began };
+        self.not_let(trial, &placed.pod, &status, now);
         if let Some(released) = released {
             self.tell_released_to_others(&released, now);
         }
+    }
+
+    fn waited_for_permission(&mut self, status: &'static str, waited: Duration) {
+        self.tell_observer(&Happening::PermitWaited { status, waited });
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, PodChange, PodPhase};
-use roadstead_queue::{Action, Audience, Name, Observer, Rejectors, Resource, Time};
+use roadstead_queue::{Action, Audience, Name, Rejectors, Resource, Time};
 
 use super::rules::event;
 use super::{PodKey, QueuedPod, Scheduler};
 use crate::events::{self, ClusterEvent, Object};
+use crate::observer::Observer;
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// The cluster shows a pod, new or changed. One that has come to its end counts as gone.
     pub fn pod_set(&mut self, pod: Arc<Pod>, now: Time) {
         if matches!(pod.phase, PodPhase::Succeeded | PodPhase::Failed) {
@@ -48,7 +49,9 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
         if self.queue.policy().profile_of(&pod).is_none() {
             return;
         }
+        let before = self.ticks();
         self.queue.delete(Name::new(key, known.incarnation), now);
+        self.handled("UnschedulablePodDelete", before);
         if self.cache.is_assumed(&pod.uid) {
             self.assumed_pod_deleted(&pod, now);
         } else if pod.nominated_node.is_some() {
@@ -64,8 +67,10 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     }
 
     fn waiting_pod_added(&mut self, pod: &Arc<Pod>, now: Time) {
+        let before = self.ticks();
         if let Some(queued) = self.queue.policy_mut().queued(pod) {
             self.queue.add(queued, now);
+            self.handled("UnschedulablePodAdd", before);
         }
     }
 
@@ -79,9 +84,11 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             }
             return;
         }
+        let before = self.ticks();
         let changes = changes(events::UNSCHEDULABLE_POD, old, pod);
         if let Some(queued) = self.queue.policy_mut().queued(pod) {
             self.queue.update(queued, changes, now);
+            self.handled("UnschedulablePodUpdate", before);
         }
         if old.nominated_node.is_some() && old.nominated_node != pod.nominated_node {
             self.nomination_ended(old, now);

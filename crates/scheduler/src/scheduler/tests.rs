@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 use super::{PodKey, Scheduler};
 use crate::command::Command;
 use crate::framework::{Extensions, Framework, Write};
+use crate::metrics::Metrics;
 use crate::plugins;
 use crate::testing;
 
 mod binding;
+mod metrics;
 mod remembering;
 mod volumes;
 mod wakeups;
@@ -22,7 +24,7 @@ mod wakeups;
 /// A cluster that does as it is told, and remembers it.
 struct TestCluster {
     world: World,
-    scheduler: Scheduler,
+    scheduler: Scheduler<Metrics>,
     objects: BTreeMap<String, Value>,
     now: Time,
     notes: Vec<String>,
@@ -53,7 +55,7 @@ impl TestCluster {
         let profiles = [profile("default-scheduler"), profile("batch")];
         let profiles = profiles.map(|(name, framework)| (world.text(&name), framework)).into();
         Self {
-            scheduler: Scheduler::new(Config::default(), profiles, (), 7),
+            scheduler: Scheduler::new(Config::default(), profiles, Metrics::new(None), 7),
             world,
             objects: BTreeMap::new(),
             now: Time::from_secs(1_000),

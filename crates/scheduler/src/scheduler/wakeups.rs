@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::{Item, Observer, Place, Profile, Rejectors, Time};
+use roadstead_queue::{Item, Place, Profile, Rejectors, Time};
 
-use super::{Nominated, PodKey, QueuedPod, Scheduler};
-use crate::events::{ClusterEvent, Object};
+use super::{Nominated, PodKey, Scheduler};
+use crate::events::ClusterEvent;
 use crate::framework::{Context, CycleState, Framework};
+use crate::observer::{Happening, Observer};
 
 /// A pod that waits for an event though it would be placed if it were tried: a defect of whoever
 /// rejected it, whose events or hint have missed the news.
@@ -47,7 +48,7 @@ const EVENTS_KEPT: usize = 32;
 /// Of how many classes it is known when they were looked at.
 const CLASSES_KEPT: usize = 10_000;
 
-impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
+impl<V: Observer> Scheduler<V> {
     /// Tries out parked pods, of at most `budget` classes, on every node and without anything
     /// remembered. Whoever would fit, with no news under way for it, is reported and tried again.
     ///
@@ -72,7 +73,9 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
             let since = self.wakeups.recent.iter().filter(|(number, _)| *number > seen);
             let events = since.map(|(_, label)| label.clone()).collect();
             let rejectors = self.rejector_names(&key);
-            missed.push(MissedWakeup { pod, node, rejectors, events });
+            let found = MissedWakeup { pod, node, rejectors, events };
+            self.tell_observer(&Happening::WakeupMissed(&found));
+            missed.push(found);
             self.queue.activate([&key], now);
         }
         missed
@@ -81,7 +84,19 @@ impl<V: Observer<QueuedPod, Object>> Scheduler<V> {
     /// Tells the queue that something happened.
     pub(super) fn announce(&mut self, event: ClusterEvent, now: Time) {
         self.wakeups.note(&event);
+        let before = self.ticks();
+        // Kept apart: the event itself goes into the queue's log.
+        let label = self.clock.map(|_| event.label().to_string());
         self.queue.on_event(event, now);
+        if let Some(label) = label {
+            self.handled(&label, before);
+        }
+    }
+
+    /// Something that the cluster told has been dealt with since then.
+    pub(super) fn handled(&mut self, event: &str, before: u64) {
+        let cost = self.ticks().saturating_sub(before);
+        self.tell_observer(&Happening::EventHandled { event, cost });
     }
 
     /// A parked pod of each class, in order of arrival from where the last search ended.

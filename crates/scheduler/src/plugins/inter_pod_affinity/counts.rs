@@ -50,9 +50,9 @@ impl Counts {
 }
 
 fn existing(counts: &mut counts::Counts, matching: &Matching<'_>) -> Nearby {
-    let said = counts.said_of(matching.pod.spec(), matching.namespace_labels);
-    let keep_away = said.into_iter().filter(|said| said.role == Role::RequiredAnti);
-    Nearby::new(keep_away.map(|said| (said.topology_key, said.carriers)).collect())
+    let keeps_away = |role| role == Role::RequiredAnti;
+    let said = counts.said_of(matching.pod.spec(), matching.namespace_labels, keeps_away);
+    Nearby::new(said.into_iter().map(|said| (said.topology_key, said.carriers)).collect())
 }
 
 fn near(counts: &mut counts::Counts, matching: &Matching<'_>) -> Nearby {

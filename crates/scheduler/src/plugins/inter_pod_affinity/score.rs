@@ -46,13 +46,16 @@ impl InterPodAffinity {
             let table = counts.table(&group, &DivisionRule::by(&term.topology_key));
             liking.add(&term.topology_key, &table, weight);
         }
-        for said in counts.said_of(matching.pod.spec(), matching.namespace_labels) {
-            let weight = match said.role {
-                Role::Required if self.hard_weight > 0 => self.hard_weight,
-                Role::Preferred(weight) => weight,
-                Role::Required | Role::RequiredAnti => continue,
-            };
-            liking.add(&said.topology_key, &said.carriers, weight);
+        let weight = |role| match role {
+            Role::Required => Some(self.hard_weight).filter(|weight| *weight > 0),
+            Role::RequiredAnti => None,
+            Role::Preferred(weight) => Some(weight),
+        };
+        let is_weighed = |role| weight(role).is_some();
+        for said in counts.said_of(matching.pod.spec(), matching.namespace_labels, is_weighed) {
+            if let Some(weight) = weight(said.role) {
+                liking.add(&said.topology_key, &said.carriers, weight);
+            }
         }
         liking
     }

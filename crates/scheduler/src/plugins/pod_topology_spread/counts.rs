@@ -11,7 +11,7 @@ use crate::nodes::NodeInfo;
 
 /// A hard constraint of a pod, and how many pods each of its domains has.
 pub(super) struct Rule {
-    pub(super) constraint: SpreadConstraint,
+    constraint: SpreadConstraint,
     /// 1 if the pod counts itself, else 0.
     own: i64,
     /// The nodes that have the constraint's label.
@@ -19,6 +19,8 @@ pub(super) struct Rule {
     /// The pods on nodes that count.
     counted: Table,
     lowest: Lowest,
+    /// The most pods that a domain may have to take the pod as well.
+    most: i64,
 }
 
 impl Rule {
@@ -31,24 +33,32 @@ impl Rule {
             let division = DivisionRule::of_constraint(&constraint, pod.spec(), &keys);
             let counted = counts.table(&group(&constraint, pod), &division);
             let lowest = Lowest::of(&counted);
-            Self { constraint, own, labelled, counted, lowest }
+            let rule = Self { constraint, own, labelled, counted, lowest, most: 0 };
+            Self { most: rule.most(&Changes::default(), 0), ..rule }
         };
         hard.into_iter().map(rule).collect()
     }
 
-    /// How far ahead of the emptiest domain that of the node would be with the pod; `None` if the
-    /// node is in no domain. Whether the node itself counts is not asked: other plugins see to
-    /// that.
-    pub(super) fn skew(&self, changes: &Changes, at: usize, node: &NodeInfo) -> Option<i64> {
+    /// Whether the node's domain may have one pod more; `None` if the node is in no domain.
+    /// Whether the node itself counts is not asked: other plugins see to that.
+    pub(super) fn admits(&self, changes: &Changes, at: usize, node: &NodeInfo) -> Option<bool> {
         let domain = self.labelled.domain_of(node)?;
-        let pods = i64::from(self.counted.of(domain)) + changes.in_domain(at, domain);
-        Some(pods + self.own - self.minimum(changes, at))
+        let pods = i64::from(self.counted.of(domain));
+        if changes.0.is_empty() {
+            return Some(pods <= self.most);
+        }
+        Some(pods + changes.in_domain(at, domain) <= self.most(changes, at))
     }
 
     /// The domain of the node, if it counts and the constraint speaks of the other pod.
     pub(super) fn counts(&self, other: &Pod, node: &NodeInfo) -> Option<Domain> {
         let speaks_of_it = self.constraint.selector.matches(&other.spec().labels);
         self.counted.division.domain_of(node).filter(|_| speaks_of_it)
+    }
+
+    /// No domain may get further ahead of the emptiest than the constraint says.
+    fn most(&self, changes: &Changes, at: usize) -> i64 {
+        self.minimum(changes, at) + i64::from(self.constraint.max_skew) - self.own
     }
 
     /// How many pods the emptiest domain has. With fewer domains than there should be, one that

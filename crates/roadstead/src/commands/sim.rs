@@ -1,0 +1,136 @@
+//! `roadstead sim`: schedule manifests in virtual time, and say what came of it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use roadstead_queue::Time;
+use roadstead_scheduler::{Registry, config};
+use roadstead_sim::{Config, End, Outcome, Setup, Simulation};
+
+use crate::error::Error;
+use crate::progress::ProgressLine;
+use crate::{FINE, input, print};
+
+/// Schedule manifests in virtual time, and say what came of it.
+///
+/// Takes what people have: files of YAML or JSON, folders of them, lists as kubectl prints them.
+/// Deployments and other workloads become pods, kubelets start them and finish those with the
+/// annotation roadstead.dev/run-seconds, and a scheduler places them, until nothing happens any
+/// more.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sim {
+    /// Manifests: files, folders, - for standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The scheduler's configuration: a KubeSchedulerConfiguration.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What chance is drawn from: equal seeds give equal runs.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+    /// Stop after this much virtual time, such as 90s, 1h30m, 48h.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    until: Option<Duration>,
+    /// Also print a table of every pod.
+    #[arg(long)]
+    pods: bool,
+    /// human: a summary. json: the whole outcome. yaml: the cluster at the end, as a List of
+    /// manifests, which this command takes again.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Human)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+enum Output {
+    Human,
+    Json,
+    Yaml,
+}
+
+/// Some pods wait.
+const SOME_WAIT: u8 = 2;
+
+const EXAMPLES: &str = "\
+Exit code: 0 every pod is placed, 2 some wait, 1 something is wrong with the input.
+
+Examples:
+  roadstead sim examples/shop
+  roadstead sim --pods nodes.yaml workloads/      every pod: its node, its attempts, its wait
+  kubectl get nodes,pods -A -o yaml | roadstead sim -
+                                                  what would this cluster do with its pods?
+  roadstead sim --config scheduler.yaml examples/shop
+  roadstead sim -o json examples/shop | jq '.reasons'
+  roadstead sim -o yaml examples/shop > later.yaml && roadstead sim later.yaml more.yaml
+                                                  go on from where it ended";
+
+impl Sim {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<u8, Error> {
+        let setup = match &self.config {
+            Some(file) => Setup::new(&super::config::read(file)?, &Registry::default())
+                .map_err(Error::Setup)?,
+            None => Setup::default(),
+        };
+        let mut input = input::read(&self.files, self.seed)?;
+        let until = self.until.map(|until| Time::ZERO + until);
+        let config = Config { seed: self.seed, until, ..Config::default() };
+        let mut simulation = Simulation::new(input.cluster, setup, config);
+        let start = Instant::now();
+        let mut line = ProgressLine::new(until);
+        let ended = simulation.run(&mut *input.timeline, &mut |progress| line.update(progress));
+        drop(line);
+        let ended = ended.map_err(Error::Run)?;
+        let took_ms = start.elapsed().as_millis();
+
+        let outcome = simulation.outcome();
+        log(&outcome);
+        tracing::info!(took_ms, quiet = ended == End::Quiet, "ended");
+        match self.output {
+            Output::Human => {
+                print::summary(&outcome, ended, out)?;
+                if self.pods {
+                    writeln!(out)?;
+                    print::pods(&outcome, out)?;
+                }
+            }
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut *out, &outcome)?;
+                writeln!(out)?;
+            }
+            Output::Yaml => print::manifests(simulation.cluster(), out)?,
+        }
+        Ok(if outcome.is_all_placed() { FINE } else { SOME_WAIT })
+    }
+}
+
+fn log(outcome: &Outcome) {
+    for trouble in &outcome.troubles {
+        tracing::warn!(trouble, "something went wrong in the cluster");
+    }
+    for event in &outcome.events {
+        tracing::debug!(
+            at = event.first.get(),
+            pod = format_args!("{}/{}", event.namespace, event.pod),
+            reason = event.reason,
+            count = event.count,
+            note = event.note,
+            "event"
+        );
+    }
+    tracing::info!(
+        seconds = outcome.duration.get(),
+        cycles = outcome.cycles,
+        placed = outcome.counts.placed,
+        waiting = outcome.counts.waiting.total(),
+        "outcome"
+    );
+}
+
+/// A duration as Kubernetes writes it, such as `1h30m`.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let parsed = config::Duration::parse(text)?;
+    parsed.to_std().ok_or_else(|| "expected a duration that is not negative".to_owned())
+}

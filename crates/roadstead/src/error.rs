@@ -1,0 +1,60 @@
+//! What ends the program early, as people read it.
+
+use std::fmt;
+use std::io;
+
+use roadstead_cluster::manifests;
+use roadstead_scheduler::config::ConfigError;
+use roadstead_sim::{RunError, SetupError};
+
+/// Why the program did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    #[error("{0}")]
+    Manifests(Listed<manifests::Problem>),
+    #[error("error: nothing to schedule: {0} holds no objects")]
+    NoObjects(String),
+    #[error("{0}")]
+    Config(ConfigError),
+    #[error("error: {0}")]
+    Setup(SetupError),
+    #[error("error: {0}")]
+    Run(RunError),
+    #[error("error: {file}: cannot read: {error}")]
+    Unreadable { file: String, error: io::Error },
+    #[error("error: cannot print: {0}")]
+    Output(io::Error),
+    #[error("error: cannot print: {0}")]
+    Json(serde_json::Error),
+}
+
+/// Several problems, each on a line.
+#[derive(Debug)]
+pub(crate) struct Listed<T>(pub(crate) Vec<T>);
+
+impl<T: fmt::Display> fmt::Display for Listed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            let end_of_last = if i > 0 { "\n" } else { "" };
+            write!(f, "{end_of_last}error: {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    /// An error in writing is one of the output, not of what was to be written.
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(_) => Self::Output(error.into()),
+            None => Self::Json(error),
+        }
+    }
+}

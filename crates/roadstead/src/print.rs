@@ -1,0 +1,11 @@
+//! What the program prints, apart from what it does.
+
+mod manifests;
+mod pods;
+mod summary;
+mod words;
+
+pub(crate) use manifests::manifests;
+pub(crate) use pods::pods;
+pub(crate) use summary::summary;
+pub(crate) use words::{bar, duration, number};

@@ -1,0 +1,6 @@
+//! The program as people run it.
+
+mod broken;
+mod config;
+mod sim;
+mod testing;

@@ -1,0 +1,154 @@
+//! Counters, gauges and histograms with labels.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+
+use super::exposition::Exposition;
+
+/// A metric's name and what is said of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) labels: &'static [&'static str],
+}
+
+/// Series of a metric, one for each combination of label values that was used.
+#[derive(Clone, Debug)]
+pub(super) struct Family<T> {
+    about: About,
+    series: BTreeMap<String, T>,
+    fresh: T,
+    /// Reused, so that a known series costs no allocation.
+    key: String,
+}
+
+/// Stands between label values in a key; no value has it.
+const BETWEEN: char = '\u{1f}';
+
+impl<T: Clone> Family<T> {
+    fn new(about: About, fresh: T) -> Self {
+        Self { about, series: BTreeMap::new(), fresh, key: String::new() }
+    }
+
+    fn at(&mut self, values: &[&dyn Display]) -> &mut T {
+        self.key.clear();
+        for (place, value) in values.iter().enumerate() {
+            if place > 0 {
+                self.key.push(BETWEEN);
+            }
+            // Writing to a string does not fail.
+            let _ = write!(self.key, "{value}");
+        }
+        if !self.series.contains_key(&self.key) {
+            self.series.insert(self.key.clone(), self.fresh.clone());
+        }
+        self.series.get_mut(&self.key).expect("it is there, or was put there")
+    }
+
+    fn each(&self) -> impl Iterator<Item = (Vec<(&'static str, &str)>, &T)> {
+        self.series.iter().map(|(key, value)| {
+            let values = key.split(BETWEEN);
+            (self.about.labels.iter().copied().zip(values).collect(), value)
+        })
+    }
+}
+
+/// Numbers that only grow.
+#[derive(Clone, Debug)]
+pub(super) struct Counter(Family<u64>);
+
+impl Counter {
+    pub(super) fn new(about: About) -> Self {
+        let mut family = Family::new(about, 0);
+        if about.labels.is_empty() {
+            family.at(&[]);
+        }
+        Self(family)
+    }
+
+    pub(super) fn add(&mut self, values: &[&dyn Display], amount: u64) {
+        *self.0.at(values) += amount;
+    }
+
+    pub(super) fn expose(&self, out: &mut Exposition) {
+        out.begin(self.0.about.name, self.0.about.help, "counter");
+        for (labels, value) in self.0.each() {
+            out.sample(self.0.about.name, &labels, *value as f64);
+        }
+    }
+}
+
+/// Numbers as they are at the moment of asking.
+#[derive(Clone, Debug)]
+pub(super) struct Gauge(Family<f64>);
+
+impl Gauge {
+    pub(super) fn new(about: About) -> Self {
+        Self(Family::new(about, 0.0))
+    }
+
+    pub(super) fn add(&mut self, values: &[&dyn Display], amount: f64) {
+        *self.0.at(values) += amount;
+    }
+
+    pub(super) fn expose(&self, out: &mut Exposition) {
+        out.begin(self.0.about.name, self.0.about.help, "gauge");
+        for (labels, value) in self.0.each() {
+            out.sample(self.0.about.name, &labels, *value);
+        }
+    }
+}
+
+/// How observations are distributed.
+#[derive(Clone, Debug)]
+pub(super) struct Histogram {
+    family: Family<Distribution>,
+    bounds: Vec<f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Distribution {
+    counts: Vec<u64>,
+    sum: f64,
+    count: u64,
+}
+
+impl Histogram {
+    /// With so many bounds, the first of them `from`, each `factor` times the one before.
+    pub(super) fn exponential(about: About, from: f64, factor: f64, bounds: usize) -> Self {
+        let next = |bound: &f64| Some(bound * factor);
+        let bounds: Vec<f64> = std::iter::successors(Some(from), next).take(bounds).collect();
+        let fresh = Distribution { counts: vec![0; bounds.len()], sum: 0.0, count: 0 };
+        let mut family = Family::new(about, fresh);
+        if about.labels.is_empty() {
+            family.at(&[]);
+        }
+        Self { family, bounds }
+    }
+
+    pub(super) fn observe(&mut self, values: &[&dyn Display], observation: f64) {
+        let place = self.bounds.partition_point(|bound| *bound < observation);
+        let series = self.family.at(values);
+        if let Some(count) = series.counts.get_mut(place) {
+            *count += 1;
+        }
+        series.sum += observation;
+        series.count += 1;
+    }
+
+    pub(super) fn expose(&self, out: &mut Exposition) {
+        let About { name, help, .. } = self.family.about;
+        out.begin(name, help, "histogram");
+        for (labels, series) in self.family.each() {
+            let mut below = 0;
+            for (bound, count) in self.bounds.iter().zip(&series.counts) {
+                below += count;
+                out.bucket(name, &labels, Some(*bound), below);
+            }
+            out.bucket(name, &labels, None, series.count);
+            out.sample(&format!("{name}_sum"), &labels, series.sum);
+            out.sample(&format!("{name}_count"), &labels, series.count as f64);
+        }
+    }
+}

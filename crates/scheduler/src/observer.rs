@@ -1,0 +1,153 @@
+//! Whatever a scheduler does is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use roadstead_model::{Pod, Text};
+use roadstead_queue::{Plugins, Time};
+
+use crate::events::Object;
+use crate::scheduler::{MissedWakeup, QueuedPod};
+
+/// Hears of everything that happens in a scheduler: what its queue tells, and what it does itself.
+///
+/// Metrics, journals and statistics are observers. Two of them make one as a pair; `()` hears
+/// nothing and costs nothing.
+pub trait Observer: roadstead_queue::Observer<QueuedPod, Object> {
+    /// Something happened.
+    fn happened(&mut self, happening: &Happening<'_>) {
+        let _ = happening;
+    }
+
+    /// The scheduler is made, with these plugins: their names by number.
+    fn start(&mut self, plugins: &Plugins) {
+        let _ = plugins;
+    }
+
+    /// A clock in nanoseconds, if what things cost is to be told. The scheduler has none.
+    fn clock(&self) -> Option<fn() -> u64> {
+        None
+    }
+}
+
+impl Observer for () {}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn happened(&mut self, happening: &Happening<'_>) {
+        self.0.happened(happening);
+        self.1.happened(happening);
+    }
+
+    fn start(&mut self, plugins: &Plugins) {
+        self.0.start(plugins);
+        self.1.start(plugins);
+    }
+
+    fn clock(&self) -> Option<fn() -> u64> {
+        self.0.clock().or_else(|| self.1.clock())
+    }
+}
+
+/// Something that a scheduler did. What it cost is in nanoseconds of the observer's clock, and 0
+/// where it has none.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Happening<'a> {
+    /// The plugins of an extension point were run for a pod.
+    PointRan {
+        /// The profile's scheduler name.
+        profile: &'a Text,
+        /// The point, as metrics call it.
+        point: &'static str,
+        /// What came of it, as metrics call it.
+        status: &'static str,
+        /// What it cost.
+        cost: u64,
+    },
+    /// Plugins were asked about nodes: `calls` of them, or none where answers were remembered.
+    PluginAsked {
+        /// The profile's scheduler name.
+        profile: &'a Text,
+        /// The plugin.
+        plugin: &'static str,
+        /// The point, as metrics call it.
+        point: &'static str,
+        /// How often.
+        calls: u64,
+    },
+    /// A node was looked for, preemption included, whatever came of it.
+    Searched {
+        /// What it cost.
+        cost: u64,
+    },
+    /// An attempt came to its end.
+    Attempted {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// The profile's scheduler name.
+        profile: &'a Text,
+        /// How it ended.
+        result: AttemptResult,
+        /// What it cost, from its beginning.
+        cost: u64,
+    },
+    /// A pod was bound.
+    Scheduled {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// Its node.
+        node: &'a Text,
+        /// How many attempts it took.
+        attempts: u32,
+        /// When it was first ready to be tried.
+        first_ready: Option<Time>,
+        /// When it was bound.
+        at: Time,
+    },
+    /// A pod that had a node waited for permission.
+    PermitWaited {
+        /// What was answered, as metrics call it.
+        status: &'static str,
+        /// For how long.
+        waited: Duration,
+    },
+    /// A pod that fits nowhere looked for others to make room.
+    PreemptionTried,
+    /// Some were found.
+    Preempted {
+        /// How many, those included that were leaving already.
+        victims: usize,
+    },
+    /// The cluster told something, and it was dealt with.
+    EventHandled {
+        /// What it was, as metrics call it.
+        event: &'a str,
+        /// What it cost.
+        cost: u64,
+    },
+    /// A pod slept through what should have woken it.
+    WakeupMissed(&'a MissedWakeup),
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptResult {
+    /// The pod was bound.
+    Scheduled,
+    /// It was rejected.
+    Unschedulable,
+    /// Something went wrong.
+    Error,
+}
+
+impl AttemptResult {
+    /// The result's name in metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Unschedulable => "unschedulable",
+            Self::Error => "error",
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! A Roadstead scheduler and a cluster in memory, run in virtual time.
+//!
+//! [`Simulation`] owns an [embedded cluster](roadstead_cluster::embedded) and a
+//! [scheduler](roadstead_scheduler), shows the one what happens in the other, carries out what the
+//! scheduler wants done, and lets time jump to the next thing that happens. Days pass in seconds,
+//! and equal inputs and seeds give equal outcomes.
+//!
+//! - A [`Timeline`] is what happens to the cluster from outside.
+//! - [`Faults`] make the way between the two take time, and fail.
+//! - An [`Outcome`] is what a run came to: counts, reasons, every pod's story, and what happened
+//!   when, ready to be serialised.
+
+mod timeline;
+
+mod setup;
+mod simulation;
+
+mod commands;
+mod notices;
+mod random;
+mod transit;
+
+mod outcome;
+mod series;
+mod statistics;
+mod wakers;
+
+pub use outcome::{
+    Amount, ConditionOutcome, EventOutcome, Move, NodeOutcome, Outcome, PodCounts, PodOutcome,
+    PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
+    WaitingPlace,
+};
+pub use setup::{Setup, SetupError};
+pub use simulation::{Config, End, Progress, RunError, Simulation};
+pub use statistics::Journal;
+pub use timeline::{Timeline, Uneventful};
+pub use transit::{Delay, Faults};
