@@ -230,6 +230,11 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
+    #[cfg(test)]
+    pub(crate) fn new(reverse: bool, weight: i64) -> Self {
+        Self { reverse, weight }
+    }
+
     /// What a score adds to a node's total.
     pub(crate) fn weighted(self, score: i64, highest: i64) -> i64 {
         scaled(score, highest, self.reverse) * self.weight

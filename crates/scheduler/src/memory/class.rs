@@ -228,3 +228,94 @@ impl Column {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Status;
+    use crate::testing;
+    use roadstead_model::Text;
+    use serde_json::json;
+
+    /// Nodes have a number that stands for all that is said of them, and come and go.
+    #[test]
+    fn what_is_remembered_is_what_would_be_said_now() {
+        let mut seed = 7_u64;
+        let mut random = |below: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut cluster = testing::nodes(json!((0..40).map(|_| json!({})).collect::<Vec<_>>()));
+        let mut said: BTreeMap<Text, u64> =
+            cluster.nodes.iter().map(|node| (node.name().clone(), 0)).collect();
+        let mut gone: Vec<NodeInfo> = Vec::new();
+        let mut remembered = Remembered::default();
+        let local = [Local { at: 0, version: 0 }];
+        let scales = [Scale::new(true, 3), Scale::new(false, 2)];
+        let refusal = |said: u64| (said % 3 == 0).then(|| format!("no, {}", said % 5));
+        let score = |said: u64| LocalScore {
+            sum: (said % 4) as i64,
+            unscaled: vec![(said % 7) as i64, (said % 2) as i64],
+        };
+        for _ in 0..2_000 {
+            match random(12) {
+                0 if cluster.nodes.len() > 2 => {
+                    let at = random(cluster.nodes.len() as u64) as usize;
+                    let name = cluster.nodes.at(at).expect("a node").name().clone();
+                    gone.extend(cluster.nodes.remove(&name));
+                }
+                1 => {
+                    if let Some(node) = gone.pop() {
+                        cluster.nodes.insert(node);
+                    }
+                }
+                2 => {
+                    let mut names: Vec<Text> =
+                        cluster.nodes.iter().map(|node| node.name().clone()).collect();
+                    names.rotate_left(1);
+                    cluster.nodes.sort_by(&names);
+                }
+                _ => {
+                    let at = random(cluster.nodes.len() as u64) as usize;
+                    let name = cluster.nodes.at(at).expect("a node").name().clone();
+                    cluster.nodes.touch(&name);
+                    said.insert(name, random(1_000));
+                }
+            }
+            if random(2) == 0 {
+                continue;
+            }
+            let nodes = &cluster.nodes;
+            let judge = |node: &NodeInfo| match refusal(said[node.name()]) {
+                None => Ok(()),
+                Some(text) => Err(Refusal { status: Status::unschedulable(text), filter: 0 }),
+            };
+            remembered.follow(nodes, &local, judge).expect("nothing fails");
+            let give = |node: &NodeInfo| Some(score(said[node.name()]));
+            remembered.follow_scores(nodes, &local, &scales, give).expect("nothing fails");
+
+            let now: Vec<u64> = nodes.iter().map(|node| said[node.name()]).collect();
+            for (at, said) in now.iter().enumerate() {
+                let known = remembered.verdicts().get(at).map(|known| known.status.message());
+                assert_eq!(known, refusal(*said));
+            }
+            let fine: Vec<usize> = remembered.verdicts().all_fine().collect();
+            let highest = |column: usize| {
+                fine.iter().map(|at| score(now[*at]).unscaled[column]).max().unwrap_or(0)
+            };
+            let total = |at: usize| {
+                let LocalScore { sum, unscaled } = score(now[at]);
+                sum + scales[0].weighted(unscaled[0], highest(0))
+                    + scales[1].weighted(unscaled[1], highest(1))
+            };
+            let totals: Vec<i64> = fine.iter().map(|at| total(*at)).collect();
+            assert_eq!(remembered.totals_among(&fine), totals);
+            let best = totals.iter().max().copied();
+            let first = fine.iter().find(|at| Some(total(**at)) == best).copied();
+            let found = remembered.best(None, 0).map(|(total, mut at)| (Some(total), at.next()));
+            assert_eq!(found.unwrap_or_default(), (best, first));
+        }
+    }
+}

@@ -141,6 +141,15 @@ impl<V: Observer> Scheduler<V> {
         }
     }
 
+    /// What is remembered of the node that the pod is nominated to does not hold, if it is.
+    fn touch_nominated(&mut self, key: &PodKey) {
+        let Some(known) = self.queue.policy().pods.get(key) else { return };
+        let node = self.queue.nomination(key, known.incarnation);
+        if let Some(name) = node.and_then(|node| self.queue.policy().node_name(node)) {
+            self.cache.touch(name);
+        }
+    }
+
     /// What is remembered of a node includes who is nominated to it.
     fn touch_renominated(&mut self) {
         for node in self.queue.take_renominated() {

@@ -24,7 +24,6 @@ impl<V: Observer> Scheduler<V> {
         }
         let old = known.filter(|old| old.uid == pod.uid);
         self.queue.policy_mut().know(&pod);
-        self.touch_nominated(&key);
         match old {
             None if pod.node_name.is_some() => self.assigned_pod_added(pod, now),
             None => self.waiting_pod_added(&pod, now),
@@ -57,15 +56,6 @@ impl<V: Observer> Scheduler<V> {
             self.assumed_pod_deleted(&pod, now);
         } else if pod.nominated_node.is_some() {
             self.nomination_ended(&pod, now);
-        }
-    }
-
-    /// The pod may be nominated to a node, where it now counts as something else.
-    pub(super) fn touch_nominated(&mut self, key: &PodKey) {
-        let Some(known) = self.queue.policy().pods.get(key) else { return };
-        let node = self.queue.nomination(key, known.incarnation);
-        if let Some(name) = node.and_then(|node| self.queue.policy().node_name(node)) {
-            self.cache.touch(name);
         }
     }
 

@@ -11,15 +11,43 @@ use roadstead_model::{DeviceClass, PodDisruptionBudget, Service};
 
 #[test]
 fn remembering_changes_no_decision() {
-    for seed in 0..60 {
+    for seed in 0..40 {
         History::new(seed, 4).run(300);
+        History::new(seed, 30).run(200);
     }
 }
 
 #[test]
 fn remembering_changes_no_decision_where_only_some_nodes_are_looked_at() {
     for seed in 0..4 {
-        History::new(seed, 115).run(150);
+        History::new(seed, 150).run(150);
+    }
+}
+
+/// What a soft taint costs depends on the most that any node has which fits.
+#[test]
+fn scores_are_scaled_by_the_nodes_that_fit() {
+    for remembers in [true, false] {
+        let mut c = TestCluster::new();
+        c.scheduler.remember(remembers);
+        for (name, zone, taints) in
+            [("other", "full", 10), ("empty", "free", 2), ("used", "free", 1)]
+        {
+            let taint = |n: i32| json!({"key": format!("t{n}"), "effect": "PreferNoSchedule"});
+            c.node_json(json!({
+                "metadata": {"name": name, "labels": {"zone": zone}},
+                "spec": {"taints": (0..taints).map(taint).collect::<Vec<_>>()},
+                "status": {"allocatable": {"cpu": "10", "memory": "10Gi", "pods": "9"}},
+            }));
+        }
+        let web = json!({"labels": {"app": "web"}});
+        c.pod("first", "", json!({"metadata": web, "spec": {"nodeName": "other"}}));
+        c.pod("load", "cpu=6 memory=6Gi", json!({"spec": {"nodeName": "used"}}));
+        c.news();
+        let spread = json!([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}}}]);
+        c.pod("web", "", json!({"metadata": web, "spec": {"topologySpreadConstraints": spread}}));
+        assert_eq!(c.news(), ["web on used"], "remembers: {remembers}");
     }
 }
 
@@ -34,8 +62,10 @@ struct History {
     now: Time,
     nodes: BTreeMap<String, Value>,
     pods: BTreeMap<String, Value>,
+    /// What pods are made of, so that some have a class in common.
+    templates: Vec<Value>,
     made: usize,
-    /// Victims and bindings that are not answered yet.
+    /// Commands that are not answered yet.
     open: Vec<Command>,
 }
 
@@ -56,9 +86,14 @@ impl History {
             now: Time::from_secs(1_000),
             nodes: BTreeMap::new(),
             pods: BTreeMap::new(),
+            templates: Vec::new(),
             made: 0,
             open: Vec::new(),
         };
+        for _ in 0..6 {
+            let template = history.template();
+            history.templates.push(template);
+        }
         for _ in 0..nodes {
             history.set_node();
         }
@@ -116,9 +151,7 @@ impl History {
             }
             for command in mine {
                 match self.random.below(3) {
-                    0 if matches!(command, Command::Bind { .. } | Command::Evict { .. }) => {
-                        self.open.push(command);
-                    }
+                    0 => self.open.push(command),
                     _ => self.answer(command),
                 }
             }
@@ -159,7 +192,7 @@ impl History {
         let name = format!("node-{}", self.random.below(12.max(self.nodes.len() * 2)));
         let api = json!({
             "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "5"}},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "8"}},
         });
         self.show_node(&name, api);
         self.change(&name);
@@ -174,7 +207,7 @@ impl History {
     fn change(&mut self, name: &str) {
         let mut api = self.nodes[name].clone();
         let zone = format!("zone-{}", self.random.below(3));
-        let image = json!([{"names": ["web:latest"], "sizeBytes": 400 << 20}]);
+        let image = json!([{"names": ["web:latest"], "sizeBytes": 4_000_i64 << 20}]);
         let taint = |effect: &str| json!([{"key": "team", "value": "a", "effect": effect}]);
         let change = match self.random.below(11) {
             0 => json!({"metadata": {"labels": {"topology.kubernetes.io/zone": zone}}}),
@@ -213,17 +246,24 @@ impl History {
         self.both(|scheduler| scheduler.node_gone(&name, now));
     }
 
-    fn add_pod(&mut self) {
-        self.made += 1;
-        let name = format!("pod-{}", self.made);
+    fn template(&mut self) -> Value {
+        let asks = ["", "cpu=1", "cpu=2 memory=1Gi", "cpu=300m"][self.random.below(4)];
         let mut api = json!({
-            "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}"), "labels": {"app": self.random.either("a", "b")}},
-            "spec": {"containers": [testing::container(["", "cpu=1", "cpu=2 memory=1Gi", "cpu=7"][self.random.below(4)])]},
+            "metadata": {"namespace": "default", "labels": {"app": self.random.either("a", "b")}},
+            "spec": {"containers": [testing::container(asks)]},
         });
-        for _ in 0..self.random.below(3) {
+        for _ in 0..self.random.below(4) {
             let part = self.part();
             merge(&mut api, part);
         }
+        api
+    }
+
+    fn add_pod(&mut self) {
+        self.made += 1;
+        let name = format!("pod-{}", self.made);
+        let mut api = self.templates[self.random.below(self.templates.len())].clone();
+        merge(&mut api, json!({"metadata": {"name": name, "uid": format!("uid-{name}")}}));
         // Somebody else may have bound it.
         if self.random.below(5) == 0
             && let Some(node) = self.random.of(self.nodes.keys())
@@ -247,7 +287,7 @@ impl History {
         let ssd =
             json!({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]});
         let named = json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [format!("node-{}", self.random.below(12))]}]});
-        match self.random.below(20) {
+        match self.random.below(26) {
             0 => json!({"spec": {"priority": 10}}),
             1 => json!({"spec": {"priority": 100}}),
             2 => json!({"spec": {"priority": 100, "preemptionPolicy": "Never"}}),
@@ -259,7 +299,7 @@ impl History {
                 json!({"spec": {"containers": [{"name": "main", "ports": [{"hostPort": 80, "containerPort": 80}]}]}})
             }
             8 => json!({"spec": {"containers": [testing::container("gpu=1")]}}),
-            9 => json!({"spec": {"containers": [{"name": "main", "image": "web"}]}}),
+            9 | 20 | 21 => json!({"spec": {"containers": [{"name": "main", "image": "web"}]}}),
             10 => {
                 json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}})
             }
@@ -269,9 +309,9 @@ impl History {
             12 => {
                 json!({"spec": {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "podAffinityTerm": term}]}}}})
             }
-            13 => spread("DoNotSchedule"),
+            13 | 22 | 23 => spread("DoNotSchedule"),
             14 => spread("ScheduleAnyway"),
-            15 => {
+            15 | 24 | 25 => {
                 json!({"spec": {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "preference": ssd}]}}}})
             }
             16 => {
