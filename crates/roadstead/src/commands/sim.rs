@@ -50,6 +50,9 @@ pub(crate) struct Sim {
     /// the pod is tried again.
     #[arg(long)]
     verify_wakeups: bool,
+    /// Exit with 0 also if some pods wait.
+    #[arg(long)]
+    exit_zero: bool,
     /// Also print a table of every pod.
     #[arg(long)]
     pods: bool,
@@ -77,7 +80,7 @@ enum TraceFormat {
 const SOME_WAIT: u8 = 2;
 
 const EXAMPLES: &str = "\
-Exit code: 0 every pod is placed, 2 some wait, 1 something is wrong with the input.
+Exit code: 0 every pod is placed, 2 some wait (0 with --exit-zero), 1 something is wrong with the input.
 
 Examples:
   roadstead sim examples/shop
@@ -135,7 +138,7 @@ impl Sim {
             }
             Output::Yaml => print::manifests(simulation.cluster(), out)?,
         }
-        Ok(if outcome.is_all_placed() { FINE } else { SOME_WAIT })
+        Ok(if outcome.is_all_placed() || self.exit_zero { FINE } else { SOME_WAIT })
     }
 
     fn read(&self) -> Result<Input, Error> {
