@@ -233,7 +233,7 @@ impl Framework {
     /// The places of the filters that are asked in this cycle.
     pub(crate) fn active_filters(&self, state: &CycleState) -> impl Iterator<Item = usize> + Clone {
         let names = self.filter.iter().map(|plugin| plugin.name()).enumerate();
-        names.filter(|(_, name)| !state.skip_filter.contains(name)).map(|(filter, _)| filter)
+        names.filter(|(_, name)| !state.skip_filter.has(name)).map(|(filter, _)| filter)
     }
 
     /// How far the filters reach that are asked in this cycle.
@@ -284,7 +284,7 @@ impl Framework {
         step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
     ) -> Result<(), Status> {
         for plugin in &self.pre_filter {
-            if !state.skip_filter.contains(&plugin.name()) {
+            if !state.skip_filter.has(plugin.name()) {
                 step(&**plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
             }
         }

@@ -254,7 +254,7 @@ mod tests {
         let mut remembered = Remembered::default();
         let local = [Local { at: 0, version: 0 }];
         let scales = [Scale::new(true, 3), Scale::new(false, 2)];
-        let refusal = |said: u64| (said % 3 == 0).then(|| format!("no, {}", said % 5));
+        let refusal = |said: u64| said.is_multiple_of(3).then(|| format!("no, {}", said % 5));
         let score = |said: u64| LocalScore {
             sum: (said % 4) as i64,
             unscaled: vec![(said % 7) as i64, (said % 2) as i64],
