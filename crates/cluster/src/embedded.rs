@@ -8,12 +8,16 @@ mod admission;
 mod binding;
 mod controllers;
 mod deletion;
+mod events;
+mod eviction;
 mod kubelet;
 mod loading;
 mod names;
 mod requests;
 mod routing;
+mod shelves;
 mod store;
+mod tainting;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +30,10 @@ use k8s_openapi::jiff::Timestamp;
 use roadstead_queue::Time;
 
 pub use self::binding::{Binding, PodStatusPatch};
-pub use self::deletion::DeleteOptions;
-pub use self::kubelet::RUN_SECONDS;
+use self::controllers::daemon_set::{DaemonWork, Fleet};
+pub use self::deletion::{DeleteOptions, Propagation};
 use self::kubelet::Task;
+pub use self::kubelet::{EXIT_CODE, RUN_SECONDS};
 pub use self::loading::LoadReport;
 use self::names::Names;
 use self::store::Store;
@@ -38,7 +43,8 @@ use crate::{ApiError, Key, Kind, Object, Resource};
 /// A Kubernetes cluster in memory.
 ///
 /// - **Requests**: [`load`](Self::load), [`create`](Self::create), [`update`](Self::update),
-///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete).
+///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete),
+///   [`evict`](Self::evict).
 /// - **Questions**: [`get`](Self::get), [`list`](Self::list), [`changes`](Self::changes).
 /// - **Time**: controllers and kubelets work in [`on_time`](Self::on_time);
 ///   [`next_wakeup`](Self::next_wakeup) says when to call it.
@@ -50,7 +56,9 @@ pub struct Cluster {
     now: Time,
     store: Store,
     names: Names,
-    tasks: BTreeSet<Task>,
+    /// What is to be done, by time and in the order in which it was planned.
+    tasks: BTreeMap<(Time, u64), Task>,
+    planned: u64,
     /// Objects whose controller has to look at them.
     dirty: BTreeSet<Key>,
     /// Objects whose owner is gone.
@@ -63,9 +71,19 @@ pub struct Cluster {
     unbound: BTreeSet<Key>,
     /// The last template of each stateful set, by uid, and what its revision is called.
     revisions: BTreeMap<String, (String, String)>,
-    /// Finished pods in the order in which they finished.
-    finished: BTreeSet<(u64, Key)>,
+    /// Finished pods in the order in which they finished, and the place of each in it.
+    finished: BTreeMap<u64, Key>,
+    finished_at: BTreeMap<Key, u64>,
     troubles: BTreeMap<Key, ApiError>,
+    /// What nobody manages and a set might adopt.
+    orphans: BTreeSet<Key>,
+    /// What may have got another owner.
+    strays: BTreeSet<Key>,
+    /// What each daemon set has, and what of it has to be looked at.
+    fleets: BTreeMap<Key, Fleet>,
+    daemon_work: BTreeSet<(Key, DaemonWork)>,
+    /// The Events by the version that they were written in, and when that was.
+    events: BTreeMap<u64, (Time, Key)>,
 }
 
 /// How a [`Cluster`] behaves.
@@ -80,10 +98,17 @@ pub struct Config {
     pub stop_delay: Duration,
     /// How long pods stay that are bound to a node that does not exist. Default 40 s.
     pub orphan_delay: Duration,
+    /// How long a pod without a toleration of its own stays on a node that is not ready or not
+    /// reachable. Default 5 min.
+    pub default_toleration: Duration,
     /// How many changes are kept for watchers. Default 1 000 000.
     pub changes_kept: usize,
     /// How many finished pods are kept. Default 12 500.
     pub finished_pods_kept: usize,
+    /// How many Events are kept. Default 10 000.
+    pub events_kept: usize,
+    /// How long an Event is kept after it was last written. Default 1 h.
+    pub events_kept_for: Duration,
 }
 
 impl Default for Config {
@@ -93,8 +118,11 @@ impl Default for Config {
             start_delay: Duration::from_secs(1),
             stop_delay: Duration::from_secs(1),
             orphan_delay: Duration::from_secs(40),
+            default_toleration: Duration::from_secs(300),
             changes_kept: 1_000_000,
             finished_pods_kept: 12_500,
+            events_kept: 10_000,
+            events_kept_for: Duration::from_secs(3600),
         }
     }
 }
@@ -108,15 +136,22 @@ impl Cluster {
             names: Names::new(config.seed),
             config,
             now: Time::ZERO,
-            tasks: BTreeSet::new(),
+            tasks: BTreeMap::new(),
+            planned: 0,
             dirty: BTreeSet::new(),
             garbage: BTreeSet::new(),
             expired: BTreeSet::new(),
             budgets: BTreeMap::new(),
             unbound: BTreeSet::new(),
             revisions: BTreeMap::new(),
-            finished: BTreeSet::new(),
+            finished: BTreeMap::new(),
+            finished_at: BTreeMap::new(),
             troubles: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            strays: BTreeSet::new(),
+            fleets: BTreeMap::new(),
+            daemon_work: BTreeSet::new(),
+            events: BTreeMap::new(),
         };
         for object in admission::built_in() {
             cluster.admit_new(object).expect("what every cluster has is valid");
@@ -127,12 +162,14 @@ impl Cluster {
     /// Lets controllers and kubelets do what is due by `now`, each at its own time.
     pub fn on_time(&mut self, now: Time) {
         self.settle();
-        while let Some(task) = self.tasks.first()
-            && task.at <= now
-        {
-            let task = self.tasks.pop_first().expect("there is a first one");
-            self.advance(task.at);
-            self.perform(&task);
+        while let Some(at) = self.next_task().filter(|at| *at <= now) {
+            self.advance(at);
+            // Controllers look once at all that happens at one time.
+            while self.next_task() == Some(at)
+                && let Some((_, task)) = self.tasks.pop_first()
+            {
+                self.perform(&task);
+            }
             self.settle();
         }
         self.advance(now);
@@ -141,10 +178,19 @@ impl Cluster {
     /// When [`on_time`](Self::on_time) has something to do; a time that has passed means now.
     #[must_use]
     pub fn next_wakeup(&self) -> Option<Time> {
-        if !(self.dirty.is_empty() && self.garbage.is_empty() && self.expired.is_empty()) {
+        let is_settled = self.dirty.is_empty()
+            && self.garbage.is_empty()
+            && self.expired.is_empty()
+            && self.strays.is_empty()
+            && self.daemon_work.is_empty();
+        if !is_settled {
             return Some(self.now);
         }
-        self.tasks.first().map(|task| task.at)
+        self.next_task()
+    }
+
+    fn next_task(&self) -> Option<Time> {
+        self.tasks.first_key_value().map(|((at, _), _)| *at)
     }
 
     /// The object of a key.
@@ -187,7 +233,29 @@ impl Cluster {
     /// [`ApiError::Expired`] when the cluster no longer has all of it: list, and start a new watch
     /// at [`version`](Self::version).
     pub fn changes(&self, watch: &mut Watch) -> Result<Vec<Change>, ApiError> {
-        self.store.changes(watch)
+        self.store.changes(watch, usize::MAX)
+    }
+
+    /// Like [`changes`](Self::changes), but looks at no more than `most` changes at once: fewer, or
+    /// none, may be of the kinds that are watched. The watch's
+    /// [`version`](Watch::version) says how far it has come.
+    ///
+    /// # Errors
+    /// As [`changes`](Self::changes).
+    pub fn next_changes(&self, watch: &mut Watch, most: usize) -> Result<Vec<Change>, ApiError> {
+        self.store.changes(watch, most)
+    }
+
+    /// The objects of `from`'s kind as they were at a version, from that key on, in order.
+    ///
+    /// # Errors
+    /// [`ApiError::Expired`] when the cluster no longer knows.
+    pub fn objects_at<'a>(
+        &'a self,
+        version: u64,
+        from: &Key,
+    ) -> Result<impl Iterator<Item = &'a Object> + use<'a>, ApiError> {
+        self.store.as_of(version, from)
     }
 
     /// Lets go of the changes up to a version, that of the slowest watch, say. A watch that has not
@@ -205,6 +273,8 @@ impl Cluster {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.store.check_invariants();
+        self.check_fleets();
+        self.check_orphans();
         for (key, members) in &self.budgets {
             assert!(self.store.get(key).is_some(), "{key} is gone, and its pods are counted");
             for pod in members {
@@ -218,26 +288,28 @@ impl Cluster {
 
     /// Writes an object and tells everyone whom it concerns. One that changes nothing is no write.
     fn commit(&mut self, mut object: Object) -> Object {
-        if let Some(old) = self.store.get(&object.key()) {
+        let key = object.key();
+        if let Some(old) = self.store.get(&key) {
             object.metadata_mut().resource_version.clone_from(&old.metadata().resource_version);
             if *old == object {
                 return old.clone();
             }
         }
-        let change = self.store.put(object);
-        self.route(&change);
+        let change = self.store.put(&key, object);
+        self.route(&change, &key);
         change.object
     }
 
     /// Takes an object away and tells everyone whom it concerns.
     fn erase(&mut self, key: &Key) {
         if let Some(change) = self.store.remove(key) {
-            self.route(&change);
+            self.route(&change, key);
         }
     }
 
     fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
+        self.expire_events();
     }
 
     fn timestamp(&self) -> ApiTime {

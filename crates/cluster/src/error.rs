@@ -38,6 +38,22 @@ pub enum ApiError {
         /// What stands against it.
         reason: String,
     },
+    /// The request would be granted at another time.
+    #[error("{key} cannot be served now: {reason}")]
+    TooManyRequests {
+        /// The object.
+        key: Key,
+        /// What has to be waited for.
+        reason: String,
+    },
+    /// The cluster does not know how to do this.
+    #[error("{key}: {reason}")]
+    Unsupported {
+        /// The object.
+        key: Key,
+        /// What is not supported.
+        reason: String,
+    },
     /// The changes since that version are no longer kept: list, and watch from there.
     #[error("too old resource version: {requested} ({oldest})")]
     Expired {
@@ -57,6 +73,8 @@ impl ApiError {
             Self::AlreadyExists(_) | Self::Conflict { .. } => 409,
             Self::Invalid { .. } => 422,
             Self::Forbidden { .. } => 403,
+            Self::TooManyRequests { .. } => 429,
+            Self::Unsupported { .. } => 500,
             Self::Expired { .. } => 410,
         }
     }
@@ -70,6 +88,8 @@ impl ApiError {
             Self::Conflict { .. } => "Conflict",
             Self::Invalid { .. } => "Invalid",
             Self::Forbidden { .. } => "Forbidden",
+            Self::TooManyRequests { .. } => "TooManyRequests",
+            Self::Unsupported { .. } => "InternalError",
             Self::Expired { .. } => "Expired",
         }
     }

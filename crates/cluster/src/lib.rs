@@ -3,7 +3,11 @@
 //! [`embedded`] is a Kubernetes cluster in memory: objects with resource versions, list and watch,
 //! admission, the binding operation, graceful deletion, the controllers that keep workloads at
 //! their replica count, and fake kubelets. [`manifests`] reads what people have: YAML, JSON, files,
-//! folders.
+//! folders. [`api`] answers the Kubernetes API for such a cluster, in process: what is written for a
+//! real cluster is tested against it.
+//!
+//! The feature `api` (on by default) is what `api` needs: HTTP types, no server. A simulation
+//! talks to the cluster directly and does without.
 //!
 //! ```
 //! use roadstead_cluster::embedded::{Binding, Cluster, Config};
@@ -37,6 +41,8 @@ mod object;
 mod selector;
 mod validation;
 
+#[cfg(feature = "api")]
+pub mod api;
 pub mod embedded;
 pub mod manifests;
 

@@ -24,6 +24,9 @@ pub struct Manifests {
     pub unknown_kinds: Vec<String>,
     /// Fields of printed objects that this release does not know, as `kind field`, each once.
     pub ignored_fields: Vec<String>,
+    /// Documents of Roadstead's own API groups. No cluster keeps them; they stay text for whoever
+    /// understands them.
+    pub own: Vec<OwnDocument>,
 }
 
 impl Manifests {
@@ -31,6 +34,7 @@ impl Manifests {
     pub fn extend(&mut self, more: Manifests) {
         self.documents.extend(more.documents);
         self.problems.extend(more.problems);
+        self.own.extend(more.own);
         for (known, new) in [
             (&mut self.unknown_kinds, more.unknown_kinds),
             (&mut self.ignored_fields, more.ignored_fields),
@@ -55,6 +59,22 @@ pub struct Document {
     pub item: Option<usize>,
     /// The object.
     pub object: Object,
+}
+
+/// A document whose API group ends in `roadstead.dev`, such as a scenario of a simulation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnDocument {
+    /// The file.
+    pub file: String,
+    /// The number of the document in the file, from 1.
+    pub document: usize,
+    /// As `apiVersion:` says it.
+    pub api_version: String,
+    /// As `kind:` says it.
+    pub kind: String,
+    /// The text. Blanks stand for what is before it in the file, so lines and columns are the
+    /// file's.
+    pub text: String,
 }
 
 /// What is wrong with a manifest, and where.

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::Metadata;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{
-    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service,
+    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
 };
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::api::storage::v1::{
@@ -146,10 +148,13 @@ kinds! {
     PodDisruptionBudget namespaced "poddisruptionbudgets",
     Deployment namespaced "deployments",
     ReplicaSet namespaced "replicasets",
+    ReplicationController namespaced "replicationcontrollers",
     StatefulSet namespaced "statefulsets",
     DaemonSet namespaced "daemonsets",
     Job namespaced "jobs",
     Pod namespaced "pods",
+    Lease namespaced "leases",
+    Event namespaced "events",
 }
 
 /// An API type that a cluster keeps.
@@ -166,6 +171,12 @@ impl Kind {
     #[must_use]
     pub fn from_type(api_version: &str, kind: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|k| k.name() == kind && k.api_version() == api_version)
+    }
+
+    /// The API group; empty for the core one.
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
     }
 
     /// A key of this kind. The namespace counts only where the kind has one.

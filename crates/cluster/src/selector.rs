@@ -42,8 +42,11 @@ fn holds(operator: &str, value: Option<&String>, values: &[String]) -> bool {
         "NotIn" => value.is_none_or(|v| !values.contains(v)),
         "Exists" => value.is_some(),
         "DoesNotExist" => value.is_none(),
-        "Gt" => value.and_then(number) > values.first().and_then(number),
-        "Lt" => value.and_then(number).is_some_and(|v| Some(v) < values.first().and_then(number)),
+        "Gt" | "Lt" => match (value.and_then(number), values.first().and_then(number)) {
+            (Some(value), Some(bound)) if operator == "Gt" => value > bound,
+            (Some(value), Some(bound)) => value < bound,
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -7,6 +7,7 @@ mod storage;
 mod workload;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
@@ -27,6 +28,7 @@ pub(crate) fn validate(object: &Object) -> Vec<FieldError> {
         Object::PriorityClass(class) => priority_class(&mut found, class),
         Object::Deployment(deployment) => workload::deployment(&mut found, deployment),
         Object::ReplicaSet(set) => workload::replica_set(&mut found, set),
+        Object::ReplicationController(it) => workload::replication_controller(&mut found, it),
         Object::StatefulSet(set) => workload::stateful_set(&mut found, set),
         Object::DaemonSet(set) => workload::daemon_set(&mut found, set),
         Object::Job(job) => workload::job(&mut found, job),
@@ -39,21 +41,21 @@ pub(crate) fn validate(object: &Object) -> Vec<FieldError> {
     found.0
 }
 
-/// The errors found so far.
+/// The errors found so far. Fields are given as what prints them: most are never printed.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<FieldError>);
 
 impl Findings {
-    fn add(&mut self, field: impl Into<String>, reason: impl Into<String>) {
-        self.0.push(FieldError::new(field, reason));
+    fn add(&mut self, field: impl Display, reason: impl Into<String>) {
+        self.0.push(FieldError::new(field.to_string(), reason));
     }
 
-    fn required(&mut self, field: impl Into<String>) {
+    fn required(&mut self, field: impl Display) {
         self.add(field, "required value");
     }
 
     /// Refuses a value that is not one of `allowed`. An absent one has a default.
-    fn one_of(&mut self, field: &str, value: Option<&str>, allowed: &[&str]) {
+    fn one_of(&mut self, field: impl Display, value: Option<&str>, allowed: &[&str]) {
         if let Some(value) = value
             && !allowed.contains(&value)
         {
@@ -61,7 +63,7 @@ impl Findings {
         }
     }
 
-    fn at_least(&mut self, field: &str, value: Option<i64>, least: i64) {
+    fn at_least(&mut self, field: impl Display, value: Option<i64>, least: i64) {
         if let Some(value) = value
             && value < least
         {
@@ -70,7 +72,7 @@ impl Findings {
     }
 
     /// A name as a label of the domain name system.
-    fn label_name(&mut self, field: &str, name: &str) {
+    fn label_name(&mut self, field: impl Display, name: &str) {
         if name.is_empty() {
             self.required(field);
         } else if !is_dns_label(name) {
@@ -78,7 +80,7 @@ impl Findings {
         }
     }
 
-    fn quantity(&mut self, field: &str, text: &str) -> Option<Quantity> {
+    fn quantity(&mut self, field: impl Display, text: &str) -> Option<Quantity> {
         match Quantity::parse(text) {
             Ok(quantity) if quantity < Quantity::ZERO => {
                 self.add(field, format!("must not be negative, got `{text}`"));
@@ -92,13 +94,13 @@ impl Findings {
         }
     }
 
-    fn quantities(&mut self, path: &str, amounts: Option<&BTreeMap<String, ApiQuantity>>) {
+    fn quantities(&mut self, path: &dyn Display, amounts: Option<&BTreeMap<String, ApiQuantity>>) {
         for (name, amount) in amounts.into_iter().flatten() {
-            self.quantity(&format!("{path}.{name}"), &amount.0);
+            self.quantity(format_args!("{path}.{name}"), &amount.0);
         }
     }
 
-    fn labels(&mut self, path: &str, labels: Option<&BTreeMap<String, String>>) {
+    fn labels(&mut self, path: &dyn Display, labels: Option<&BTreeMap<String, String>>) {
         for (key, value) in labels.into_iter().flatten() {
             if !is_qualified_name(key) {
                 self.add(path, format!("`{key}` is not a label key"));
@@ -109,10 +111,10 @@ impl Findings {
         }
     }
 
-    fn selector(&mut self, path: &str, selector: &LabelSelector) {
-        self.labels(&format!("{path}.matchLabels"), selector.match_labels.as_ref());
+    fn selector(&mut self, path: &dyn Display, selector: &LabelSelector) {
+        self.labels(&format_args!("{path}.matchLabels"), selector.match_labels.as_ref());
         for (i, e) in selector.match_expressions.iter().flatten().enumerate() {
-            let at = format!("{path}.matchExpressions[{i}]");
+            let at = format_args!("{path}.matchExpressions[{i}]");
             let values = e.values.as_deref().unwrap_or_default();
             self.expression(&at, &e.key, &e.operator, values, LABEL_OPERATORS);
         }
@@ -120,7 +122,7 @@ impl Findings {
 
     fn expression(
         &mut self,
-        at: &str,
+        at: &dyn Display,
         key: &str,
         operator: &str,
         values: &[String],
@@ -129,8 +131,8 @@ impl Findings {
         if !is_qualified_name(key) {
             self.add(format!("{at}.key"), format!("`{key}` is not a label key"));
         }
-        self.one_of(&format!("{at}.operator"), Some(operator), allowed);
-        let field = format!("{at}.values");
+        self.one_of(format_args!("{at}.operator"), Some(operator), allowed);
+        let field = format_args!("{at}.values");
         match operator {
             "In" | "NotIn" if values.is_empty() => {
                 self.add(field, format!("must be given when operator is `{operator}`"));
@@ -167,7 +169,7 @@ fn metadata(found: &mut Findings, kind: Kind, meta: &ObjectMeta) {
         }
         _ => {}
     }
-    found.labels("metadata.labels", meta.labels.as_ref());
+    found.labels(&"metadata.labels", meta.labels.as_ref());
     for key in meta.annotations.iter().flat_map(BTreeMap::keys) {
         if !is_qualified_name(&key.to_lowercase()) {
             found.add("metadata.annotations", format!("`{key}` is not an annotation key"));
@@ -177,16 +179,16 @@ fn metadata(found: &mut Findings, kind: Kind, meta: &ObjectMeta) {
 
 fn validate_node(found: &mut Findings, node: &Node) {
     if let Some(status) = &node.status {
-        found.quantities("status.capacity", status.capacity.as_ref());
-        found.quantities("status.allocatable", status.allocatable.as_ref());
+        found.quantities(&"status.capacity", status.capacity.as_ref());
+        found.quantities(&"status.allocatable", status.allocatable.as_ref());
     }
     let taints = node.spec.as_ref().and_then(|s| s.taints.as_deref()).unwrap_or_default();
     for (i, taint) in taints.iter().enumerate() {
-        let at = format!("spec.taints[{i}]");
+        let at = format_args!("spec.taints[{i}]");
         if !is_qualified_name(&taint.key) {
             found.add(format!("{at}.key"), format!("`{}` is not a label key", taint.key));
         }
-        found.one_of(&format!("{at}.effect"), Some(&taint.effect), TAINT_EFFECTS);
+        found.one_of(format_args!("{at}.effect"), Some(&taint.effect), TAINT_EFFECTS);
         if taints[..i].iter().any(|t| t.key == taint.key && t.effect == taint.effect) {
             let pair = format!("{}:{}", taint.key, taint.effect);
             found.add(at, format!("duplicate taint `{pair}`"));

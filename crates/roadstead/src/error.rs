@@ -5,7 +5,8 @@ use std::io;
 
 use roadstead_cluster::manifests;
 use roadstead_scheduler::config::ConfigError;
-use roadstead_sim::{RunError, SetupError};
+use roadstead_sim::openb::TraceError;
+use roadstead_sim::{InputError, RunError, SetupError};
 
 /// Why the program did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +14,13 @@ use roadstead_sim::{RunError, SetupError};
 pub(crate) enum Error {
     #[error("{0}")]
     Manifests(Listed<manifests::Problem>),
-    #[error("error: nothing to schedule: {0} holds no objects")]
+    #[error("{0}")]
+    Scenarios(InputError),
+    #[error("{0}")]
+    Trace(TraceError),
+    #[error("error: --trace openb: {0} files, expected two: the nodes, then the pods")]
+    TraceFiles(usize),
+    #[error("error: nothing to schedule: {0} holds no objects and no scenario")]
     NoObjects(String),
     #[error("{0}")]
     Config(ConfigError),
@@ -23,6 +30,8 @@ pub(crate) enum Error {
     Run(RunError),
     #[error("error: {file}: cannot read: {error}")]
     Unreadable { file: String, error: io::Error },
+    #[error("error: {file}: cannot write: {error}")]
+    Unwritable { file: String, error: io::Error },
     #[error("error: cannot print: {0}")]
     Output(io::Error),
     #[error("error: cannot print: {0}")]

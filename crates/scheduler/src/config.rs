@@ -27,27 +27,22 @@
 
 mod arguments;
 mod check;
-mod decode;
-mod duration;
 mod known;
 mod plugins;
-mod problem;
 mod profile;
-mod tree;
 mod yaml;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use problem::Problems;
-use tree::{Node, Tree};
+use crate::document::{Node, Problems, Tree, decode};
 
-pub use duration::Duration;
 pub use known::{Gates, Known, KnownPlugin, Point};
 pub use plugins::{Plugin, PluginSet, Plugins};
-pub use problem::{ConfigError, Problem};
 pub use profile::{PointPlugin, Profile};
 pub use yaml::print as print_yaml;
+
+pub use crate::document::{DocumentError as ConfigError, Duration, Problem};
 
 /// The only version that there is.
 pub const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
@@ -258,7 +253,7 @@ impl SchedulerConfiguration {
             return fail(problems, Some(&document));
         }
         take_argument_types(&mut document, &problems);
-        let mut configuration: Self = decode::decode(&document, "", &problems);
+        let mut configuration: Self = decode(&document, "", &problems);
         let origins = configuration.complete(&document, known, &problems);
         check::check(&configuration, &problems);
         profile::expand_all(&configuration, &origins, known, &problems);

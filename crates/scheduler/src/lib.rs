@@ -11,6 +11,7 @@ mod command;
 pub mod config;
 mod counts;
 mod diagnosis;
+pub mod document;
 pub mod events;
 pub mod framework;
 mod listers;

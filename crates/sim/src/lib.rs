@@ -5,11 +5,15 @@
 //! scheduler wants done, and lets time jump to the next thing that happens. Days pass in seconds,
 //! and equal inputs and seeds give equal outcomes.
 //!
-//! - A [`Timeline`] is what happens to the cluster from outside.
+//! - A [`Timeline`] is what happens to the cluster from outside; a [`Scenario`] is one that is
+//!   written down, and an [`Input`] everything that a run is given.
 //! - [`Faults`] make the way between the two take time, and fail.
 //! - An [`Outcome`] is what a run came to: counts, reasons, every pod's story, and what happened
 //!   when, ready to be serialised.
 
+mod input;
+pub mod openb;
+pub mod scenario;
 mod timeline;
 
 mod setup;
@@ -21,15 +25,18 @@ mod random;
 mod transit;
 
 mod outcome;
+pub mod report;
 mod series;
 mod statistics;
 mod wakers;
 
+pub use input::{Input, InputError};
 pub use outcome::{
     Amount, ConditionOutcome, EventOutcome, Move, NodeOutcome, Outcome, PodCounts, PodOutcome,
     PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
     WaitingPlace,
 };
+pub use scenario::Scenario;
 pub use setup::{Setup, SetupError};
 pub use simulation::{Config, End, Progress, RunError, Simulation};
 pub use statistics::Journal;

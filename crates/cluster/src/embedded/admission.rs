@@ -91,6 +91,14 @@ impl Cluster {
                     default_pod_spec(spec);
                 }
             }
+            Object::ReplicationController(it) => {
+                if let Some(spec) = &mut Arc::make_mut(it).spec
+                    && spec.selector.as_ref().is_none_or(|selector| selector.is_empty())
+                {
+                    let meta = spec.template.as_ref().and_then(|t| t.metadata.as_ref());
+                    spec.selector = meta.and_then(|meta| meta.labels.clone());
+                }
+            }
             Object::PriorityClass(class) => {
                 let policy = &mut Arc::make_mut(class).preemption_policy;
                 policy.get_or_insert_with(|| "PreemptLowerPriority".to_owned());
@@ -134,13 +142,15 @@ impl Cluster {
     }
 
     fn admit_pod(&self, key: &Key, pod: &mut Pod, origin: Origin) -> Result<(), ApiError> {
-        let labels = pod.metadata.labels.clone().unwrap_or_default();
+        let labels = pod.metadata.labels.as_ref();
         let status = pod.status.get_or_insert_with(PodStatus::default);
         status.phase.get_or_insert_with(|| "Pending".to_owned());
         let Some(spec) = &mut pod.spec else { return Ok(()) };
         if origin == Origin::Request {
             // A printed pod has the keys merged already; twice would be wrong after a relabelling.
-            merge_label_keys(spec, &labels);
+            if let Some(labels) = labels {
+                merge_label_keys(spec, labels);
+            }
         }
         self.resolve_priority(key, spec, origin)
     }

@@ -127,7 +127,7 @@ impl Cluster {
         }
     }
 
-    fn pod_for(&self, key: &Key, uid: Option<&str>) -> Result<Arc<Pod>, ApiError> {
+    pub(super) fn pod_for(&self, key: &Key, uid: Option<&str>) -> Result<Arc<Pod>, ApiError> {
         let object = self.store.get(key).ok_or_else(|| ApiError::NotFound(key.clone()))?;
         self.expect(key, object, uid)?;
         object.as_pod().cloned().ok_or_else(|| ApiError::NotFound(key.clone()))

@@ -3,14 +3,17 @@
 //! They do not watch. A change marks the objects that it concerns, and `settle` lets the
 //! controller of each marked object look at it, until nothing is marked.
 
+mod belonging;
 mod budget;
-mod daemon_set;
+pub(super) mod daemon_set;
 mod deployment;
+mod indexes;
 mod job;
 mod replica_set;
 mod stateful_set;
 mod volumes;
 
+pub(super) use self::daemon_set::tolerates;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,8 +35,13 @@ impl Cluster {
                 if let Some(pod) = self.store.get(&key).cloned() {
                     self.remove(pod, None);
                 }
+            } else if let Some(key) = self.strays.pop_first() {
+                // Before their sets count what they have.
+                self.settle_stray(&key);
             } else if let Some(key) = self.dirty.pop_first() {
                 self.reconcile(&key);
+            } else if let Some((set, work)) = self.daemon_work.pop_first() {
+                self.tend_daemons(&set, &work);
             } else {
                 return;
             }
@@ -43,7 +51,7 @@ impl Cluster {
     fn reconcile(&mut self, key: &Key) {
         let Some(object) = self.store.get(key).cloned() else { return };
         if object.is_being_deleted() && key.kind != Kind::Namespace {
-            return;
+            return self.release_last(&object);
         }
         self.troubles.remove(key);
         let outcome = match &object {
@@ -53,8 +61,12 @@ impl Cluster {
             }
             Object::Deployment(deployment) => self.reconcile_deployment(key, deployment),
             Object::ReplicaSet(set) => self.reconcile_replica_set(key, set),
+            Object::ReplicationController(it) => self.reconcile_replication_controller(key, it),
             Object::StatefulSet(set) => self.reconcile_stateful_set(key, set),
-            Object::DaemonSet(set) => self.reconcile_daemon_set(key, set),
+            Object::DaemonSet(set) => {
+                self.reconcile_daemon_set(key, set);
+                Ok(())
+            }
             Object::Job(job) => self.reconcile_job(key, job),
             Object::PodDisruptionBudget(budget) => {
                 self.reconcile_budget(key, budget);

@@ -15,8 +15,24 @@ use crate::{ApiError, Key, Object};
 pub struct DeleteOptions {
     /// The uid, if only that object is meant.
     pub uid: Option<String>,
+    /// The resource version, if only that one is meant.
+    pub resource_version: Option<u64>,
     /// How long a pod may take to stop; its own grace period if absent, at once if zero.
     pub grace_period: Option<Duration>,
+    /// What becomes of what the object manages.
+    pub propagation: Propagation,
+}
+
+/// What becomes of what a deleted object manages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Propagation {
+    /// It goes after its owner.
+    #[default]
+    Background,
+    /// It goes before its owner, which waits for it.
+    Foreground,
+    /// It stays, and is nobody's.
+    Orphan,
 }
 
 impl Cluster {
@@ -24,10 +40,11 @@ impl Cluster {
     ///
     /// A pod on a node is first marked, and gone when its kubelet has stopped it or its grace
     /// period is over. Every other pod goes at once, and so does every other object without
-    /// finalizers. What it managed follows; a namespace waits until it is empty.
+    /// finalizers. What it managed follows, unless the options say otherwise; a namespace waits
+    /// until it is empty.
     ///
     /// # Errors
-    /// [`ApiError::NotFound`]; [`ApiError::Conflict`] for another uid.
+    /// [`ApiError::NotFound`]; [`ApiError::Conflict`] for another uid or version.
     pub fn delete(
         &mut self,
         now: Time,
@@ -37,8 +54,64 @@ impl Cluster {
         self.advance(now);
         let object = self.store.get(key).ok_or_else(|| ApiError::NotFound(key.clone()))?.clone();
         self.expect(key, &object, options.uid.as_deref())?;
-        self.remove(object, options.grace_period);
+        if let Some(version) = options.resource_version
+            && version != object.version()
+        {
+            let reason = format!(
+                "Precondition failed: ResourceVersion in precondition: {version}, \
+                 ResourceVersion in object meta: {}",
+                object.version()
+            );
+            return Err(ApiError::conflict(key, reason));
+        }
+        match options.propagation {
+            Propagation::Background => self.remove(object, options.grace_period),
+            Propagation::Foreground => self.remove_last(object, options.grace_period),
+            Propagation::Orphan => {
+                self.release_brood(object.uid());
+                self.remove(object, options.grace_period);
+            }
+        }
         Ok(())
+    }
+
+    /// Deletes what an object manages, and then the object.
+    fn remove_last(&mut self, mut object: Object, grace: Option<Duration>) {
+        let brood: Vec<Key> = self.store.members(object.uid()).map(Object::key).collect();
+        if !brood.is_empty() {
+            let finalizers = object.metadata_mut().finalizers.get_or_insert_default();
+            if finalizers.iter().all(|finalizer| finalizer != FOREGROUND) {
+                finalizers.push(FOREGROUND.to_owned());
+            }
+        }
+        self.remove(object, grace);
+        self.garbage.extend(brood);
+    }
+
+    /// Lets an object go that waited for what it managed, if that is gone.
+    pub(super) fn release_last(&mut self, object: &Object) {
+        if !leaves_last(object) || self.store.members(object.uid()).next().is_some() {
+            return;
+        }
+        let mut object = object.clone();
+        if let Some(finalizers) = &mut object.metadata_mut().finalizers {
+            finalizers.retain(|finalizer| finalizer != FOREGROUND);
+        }
+        let object = self.commit(object);
+        if self.is_released(&object) {
+            self.erase(&object.key());
+        }
+    }
+
+    /// Makes what an object manages nobody's.
+    fn release_brood(&mut self, uid: &str) {
+        let brood: Vec<Object> = self.store.members(uid).cloned().collect();
+        for mut member in brood {
+            if let Some(owners) = &mut member.metadata_mut().owner_references {
+                owners.retain(|owner| owner.uid != uid);
+            }
+            self.commit(member);
+        }
     }
 
     pub(super) fn remove(&mut self, mut object: Object, grace: Option<Duration>) {
@@ -67,7 +140,7 @@ impl Cluster {
         let is_pod = object.as_pod().is_some();
         self.commit(object);
         if is_pod {
-            self.tasks.insert(Task { at, key, uid, deed: Deed::Stop });
+            self.plan(at, Task { key, uid, deed: Deed::Stop });
         }
     }
 
@@ -90,7 +163,7 @@ impl Cluster {
         let owned = owners.into_iter().any(|owner| {
             owner_key(owner, &key.namespace)
                 .and_then(|key| self.store.get(&key))
-                .is_some_and(|found| found.uid() == owner.uid)
+                .is_some_and(|found| found.uid() == owner.uid && !leaves_last(found))
         });
         if !owned && !object.is_being_deleted() {
             self.remove(object.clone(), None);
@@ -102,16 +175,13 @@ impl Cluster {
         if !self.store.get(key).is_some_and(Object::is_being_deleted) {
             return;
         }
-        let inside = self.store.keys().filter(|inner| inner.namespace == key.name);
-        let inside: Vec<Key> = inside.cloned().collect();
-        for inner in &inside {
-            if let Some(object) = self.store.get(inner)
-                && !object.is_being_deleted()
-            {
-                self.remove(object.clone(), None);
+        let inside: Vec<Object> = self.store.inside(&key.name).cloned().collect();
+        for object in inside {
+            if !object.is_being_deleted() {
+                self.remove(object, None);
             }
         }
-        if !self.store.keys().any(|inner| inner.namespace == key.name) {
+        if self.store.inside(&key.name).next().is_none() {
             self.erase(key);
         }
     }
@@ -120,6 +190,14 @@ impl Cluster {
 pub(super) fn has_finalizers(object: &Object) -> bool {
     object.metadata().finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
 }
+
+/// Whether an object waits for what it manages before it goes.
+fn leaves_last(object: &Object) -> bool {
+    object.is_being_deleted()
+        && object.metadata().finalizers.iter().flatten().any(|finalizer| finalizer == FOREGROUND)
+}
+
+const FOREGROUND: &str = "foregroundDeletion";
 
 /// How long a pod may take to stop. One that no kubelet runs takes no time.
 fn grace_of(pod: &Pod, asked: Option<Duration>) -> Duration {

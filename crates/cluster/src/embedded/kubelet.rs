@@ -2,50 +2,72 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use roadstead_queue::Time;
 
 use super::binding::condition;
 use super::deletion::has_finalizers;
 use super::{Cluster, is_finished, node_of, phase_of};
 use crate::validation::run_seconds;
-use crate::{Key, Kind, Object};
+use crate::{Key, Object};
 
 /// The annotation that says after how many seconds of running a pod succeeds. A pod without it
 /// runs until it is deleted.
 pub const RUN_SECONDS: &str = "roadstead.dev/run-seconds";
 
-/// Something that a kubelet does at a time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The annotation that says with which code a pod ends after its [`RUN_SECONDS`]. With another
+/// than 0 it fails, whatever its restart policy: kubelets here do not restart containers.
+pub const EXIT_CODE: &str = "roadstead.dev/exit-code";
+
+/// Something that happens at a time: what a kubelet does, or a time that is over.
+#[derive(Clone, Debug)]
 pub(super) struct Task {
-    pub(super) at: Time,
     pub(super) key: Key,
     /// Of the pod that is meant: a later one of that name is not concerned.
     pub(super) uid: String,
     pub(super) deed: Deed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Start,
     Finish,
     Stop,
     /// Not a kubelet's, there is none: clears away a pod whose node is not there.
     ClearAway,
+    /// Deletes a job that has been over for long enough.
+    Expire,
+    /// Nor this: drives a pod away from a node that is tainted.
+    Evict,
 }
 
 impl Cluster {
+    /// Plans a task. Those of one time come in the order in which they were planned.
+    pub(super) fn plan(&mut self, at: Time, task: Task) {
+        self.planned += 1;
+        self.tasks.insert((at, self.planned), task);
+    }
+
     pub(super) fn perform(&mut self, task: &Task) {
-        let Some(Object::Pod(pod)) = self.store.get(&task.key) else { return };
+        let pod = match self.store.get(&task.key) {
+            Some(Object::Pod(pod)) => pod,
+            Some(Object::Job(job)) if job.metadata.uid.as_deref() == Some(&task.uid) => {
+                let job = Arc::clone(job);
+                return self.expire_job(&job);
+            }
+            _ => return,
+        };
         if pod.metadata.uid.as_deref() != Some(&task.uid) {
             return;
         }
         let pod = Arc::clone(pod);
-        let has_node = self.node_exists(&pod);
+        let has_node = self.node_of(&pod).is_some();
         let leaving = pod.metadata.deletion_timestamp.is_some();
+        let works = !leaving && self.node_of(&pod).is_some_and(is_ready);
         match task.deed {
-            Deed::Start if has_node && !leaving && phase_of(&pod) == "Pending" => self.start(pod),
-            Deed::Finish if has_node && !leaving && phase_of(&pod) == "Running" => self.finish(pod),
+            Deed::Start if works && phase_of(&pod) == "Pending" => self.start(pod),
+            Deed::Finish if works && phase_of(&pod) == "Running" => self.finish(pod),
+            Deed::Evict if !leaving && !is_finished(&pod) => self.evict_tainted(pod),
             Deed::Stop if has_node && leaving => self.stop(&pod.into()),
             Deed::ClearAway if !has_node => self.stop(&pod.into()),
             _ => {}
@@ -58,7 +80,8 @@ impl Cluster {
             return;
         }
         let leaving = pod.metadata.deletion_timestamp.is_some();
-        let (deed, delay) = match self.node_exists(pod) {
+        self.plan_eviction(pod, &key);
+        let (deed, delay) = match self.node_of(pod).is_some() {
             false => (Deed::ClearAway, self.config.orphan_delay),
             true if leaving => (Deed::Stop, self.config.stop_delay),
             true if phase_of(pod) == "Running" => match run_time(pod) {
@@ -68,7 +91,18 @@ impl Cluster {
             true => (Deed::Start, self.config.start_delay),
         };
         let uid = pod.metadata.uid.clone().unwrap_or_default();
-        self.tasks.insert(Task { at: self.now + delay, key, uid, deed });
+        self.plan(self.now + delay, Task { key, uid, deed });
+    }
+
+    /// A node that was not ready is again: what it runs starts over.
+    pub(super) fn on_ready_again(&mut self, node: &str) {
+        let pods: Vec<Key> = self.store.pods_on(node).cloned().collect();
+        self.tasks.retain(|_, task| task.deed != Deed::Finish || !pods.contains(&task.key));
+        for key in pods {
+            if let Some(Object::Pod(pod)) = self.store.get(&key).cloned() {
+                self.on_assigned(&pod, key);
+            }
+        }
     }
 
     fn start(&mut self, mut pod: Arc<Pod>) {
@@ -84,16 +118,19 @@ impl Cluster {
         let object = self.commit(pod.into());
         if let Some(time) = run_time {
             let (key, uid) = (object.key(), object.uid().to_owned());
-            self.tasks.insert(Task { at: self.now + time, key, uid, deed: Deed::Finish });
+            self.plan(self.now + time, Task { key, uid, deed: Deed::Finish });
         }
     }
 
     fn finish(&mut self, mut pod: Arc<Pod>) {
+        let failed = exit_code(&pod) != 0;
+        let (phase, reason) =
+            if failed { ("Failed", "PodFailed") } else { ("Succeeded", "PodCompleted") };
         let status = Arc::make_mut(&mut pod).status.get_or_insert_default();
-        status.phase = Some("Succeeded".to_owned());
+        status.phase = Some(phase.to_owned());
         for kind in ["Ready", "ContainersReady"] {
             let mut done = condition(kind, "False");
-            done.reason = Some("PodCompleted".to_owned());
+            done.reason = Some(reason.to_owned());
             self.set_condition(status, done);
         }
         self.commit(pod.into());
@@ -112,11 +149,22 @@ impl Cluster {
         self.commit(object);
     }
 
-    fn node_exists(&self, pod: &Pod) -> bool {
-        node_of(pod).is_some_and(|node| self.store.get(&Kind::Node.key("", node)).is_some())
+    fn node_of(&self, pod: &Pod) -> Option<&Node> {
+        self.get::<Node>("", node_of(pod)?).map(|node| &**node)
     }
+}
+
+/// Whether the kubelet of a node is at work. One that has said nothing of itself is.
+pub(super) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.filter(|c| c.type_ == "Ready").all(|c| c.status == "True")
 }
 
 fn run_time(pod: &Pod) -> Option<std::time::Duration> {
     pod.metadata.annotations.as_ref()?.get(RUN_SECONDS).and_then(|text| run_seconds(text))
+}
+
+fn exit_code(pod: &Pod) -> i32 {
+    let annotations = pod.metadata.annotations.as_ref();
+    annotations.and_then(|a| a.get(EXIT_CODE)?.parse().ok()).unwrap_or(0)
 }

@@ -34,7 +34,8 @@ impl Cluster {
     #[must_use]
     pub fn load(&mut self, now: Time, manifests: Manifests) -> LoadReport {
         self.advance(now);
-        let Manifests { mut documents, mut problems, unknown_kinds, ignored_fields } = manifests;
+        let Manifests { mut documents, mut problems, unknown_kinds, ignored_fields, own: _ } =
+            manifests;
         documents.retain(|d| !problems.iter().any(|problem| problem.file == d.file));
         // Stable: objects of a kind stay in the order of the files.
         documents.sort_by_key(|document| document.object.kind());

@@ -4,7 +4,7 @@ use roadstead_queue::Time;
 
 use super::{Cluster, admission, updates};
 use crate::validation::validate;
-use crate::{ApiError, Key, Kind, Object};
+use crate::{ApiError, FieldError, Key, Kind, Object};
 
 impl Cluster {
     /// Takes a new object, as the API server would: with a uid, a version and the time, its
@@ -29,7 +29,24 @@ impl Cluster {
     /// [`ApiError::Invalid`].
     pub fn update(&mut self, now: Time, object: impl Into<Object>) -> Result<Object, ApiError> {
         self.advance(now);
-        let mut object = object.into();
+        self.replace(object.into(), updates::forbidden_changes)
+    }
+
+    /// Changes how much a running pod may use: `pods/resize` of the API. The kubelet follows at
+    /// once.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update); [`ApiError::Invalid`] if something else changes.
+    pub fn resize(&mut self, now: Time, pod: impl Into<Object>) -> Result<Object, ApiError> {
+        self.advance(now);
+        self.replace(pod.into(), updates::forbidden_resizes)
+    }
+
+    fn replace(
+        &mut self,
+        mut object: Object,
+        forbidden: fn(&Object, &Object) -> Vec<FieldError>,
+    ) -> Result<Object, ApiError> {
         let key = object.key();
         let old = self.store.get(&key).ok_or_else(|| ApiError::NotFound(key.clone()))?.clone();
         self.expect(&key, &old, object.metadata().uid.as_deref())?;
@@ -44,7 +61,7 @@ impl Cluster {
         updates::carry_over(&mut object, &old);
         self.set_defaults(&mut object);
         let mut errors = validate(&object);
-        errors.extend(updates::forbidden_changes(&old, &object));
+        errors.extend(forbidden(&old, &object));
         if !errors.is_empty() {
             return Err(ApiError::Invalid { key, errors });
         }
@@ -89,7 +106,7 @@ impl Cluster {
             Some(uid) if !uid.is_empty() && uid != old.uid() => Err(ApiError::conflict(
                 key,
                 format!(
-                    "precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
                     old.uid()
                 ),
             )),
@@ -105,11 +122,26 @@ impl Cluster {
         if namespaced {
             meta.namespace = Some(key.namespace);
         }
-        if key.name.is_empty()
-            && let Some(prefix) = meta.generate_name.as_deref().filter(|p| !p.is_empty())
-        {
-            meta.name = Some(format!("{prefix}{}", self.names.suffix()));
+        let prefix = meta.generate_name.clone().filter(|prefix| !prefix.is_empty());
+        if let (Some(prefix), true) = (prefix, key.name.is_empty()) {
+            let name = self.fresh_name(object.kind(), &object.key().namespace, &prefix);
+            object.metadata_mut().name = Some(name);
         }
+    }
+
+    /// A name that is not taken, as far as a few draws find one: ten thousand names with one prefix
+    /// meet by chance.
+    fn fresh_name(&mut self, kind: Kind, namespace: &str, prefix: &str) -> String {
+        // What is left of 63 letters after the suffix, as upstream.
+        let prefix: String = prefix.chars().take(58).collect();
+        let mut name = String::new();
+        for _ in 0..8 {
+            name = format!("{prefix}{}", self.names.suffix());
+            if self.store.get(&kind.key(namespace, &name)).is_none() {
+                break;
+            }
+        }
+        name
     }
 
     /// Whether a namespace takes new objects.

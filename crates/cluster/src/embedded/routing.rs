@@ -2,36 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use super::store::{Change, ChangeKind, is_alive, is_ready};
-use super::{Cluster, is_finished, node_of};
+use super::{Cluster, is_finished, kubelet, node_of};
 use crate::object::{controller_of, owner_key};
 use crate::selector::selects;
 use crate::{Key, Kind, Object, Resource};
 
 impl Cluster {
-    pub(super) fn route(&mut self, change: &Change) {
-        let key = change.object.key();
-        if concerns_owner(change)
-            && let Some(owner) = controller_of(change.object.metadata())
-            && let Some(owner) = owner_key(owner, &key.namespace)
-        {
-            if owner.kind == Kind::DaemonSet && is_readiness_only(change) {
-                self.count_ready_daemons(&owner);
-            } else {
+    pub(super) fn route(&mut self, change: &Change, key: &Key) {
+        let owner = |object: &Object| owner_key(controller_of(object.metadata())?, &key.namespace);
+        let is = owner(&change.object);
+        let was = change.old.as_ref().and_then(owner);
+        let is_moved = was != is;
+        for owner in is.into_iter().chain(was.filter(|_| is_moved)) {
+            if owner.kind == Kind::DaemonSet {
+                self.on_daemon(change, &owner);
+            } else if is_moved || concerns_owner(change) {
                 self.dirty.insert(owner);
             }
         }
+        self.on_belonging(change, key);
         match key.kind {
-            Kind::Pod => self.route_pod(change, &key),
+            Kind::Pod => self.route_pod(change, key),
             Kind::Node => self.route_node(change),
-            Kind::PersistentVolumeClaim => self.route_claim(change, &key),
+            Kind::PersistentVolumeClaim => self.route_claim(change, key),
             Kind::PersistentVolume => self.route_volume(change),
             Kind::StorageClass => self.dirty.extend(self.unbound.iter().cloned()),
             Kind::PriorityClass => self.dirty.extend(self.troubles.keys().cloned()),
-            Kind::PodDisruptionBudget => self.route_budget(change, &key),
+            Kind::PodDisruptionBudget => self.route_budget(change, key),
+            Kind::Event => self.route_event(change, key),
             Kind::Namespace => {
                 self.dirty.insert(key.clone());
             }
@@ -41,13 +43,14 @@ impl Cluster {
             _ => {}
         }
         if change.kind == ChangeKind::Deleted {
-            self.on_gone(&change.object, &key);
+            self.on_gone(&change.object, key);
         }
     }
 
     fn on_gone(&mut self, object: &Object, key: &Key) {
         self.garbage.extend(self.store.disown(object.uid()));
         self.troubles.remove(key);
+        self.fleets.remove(key);
         self.revisions.remove(object.uid());
         self.dirty.remove(key);
         let namespace = Kind::Namespace.key("", &key.namespace);
@@ -61,8 +64,8 @@ impl Cluster {
         let old = change.old.as_ref().and_then(Object::as_pod);
         self.count_for_budgets(change, pod, key);
         if change.kind == ChangeKind::Deleted {
-            if is_finished(pod) {
-                self.finished.retain(|(_, finished)| finished != key);
+            if let Some(place) = self.finished_at.remove(key) {
+                self.finished.remove(&place);
             }
             return self.tell_deployment(pod, key);
         }
@@ -74,10 +77,12 @@ impl Cluster {
             self.dirty.insert(key.clone());
         }
         if is_finished(pod) && !old.is_some_and(|old| is_finished(old)) {
-            self.finished.insert((change.version, key.clone()));
+            self.finished.insert(change.version, key.clone());
+            self.finished_at.insert(key.clone(), change.version);
             if self.finished.len() > self.config.finished_pods_kept
                 && let Some((_, oldest)) = self.finished.pop_first()
             {
+                self.finished_at.remove(&oldest);
                 self.expired.insert(oldest);
             }
         }
@@ -102,8 +107,18 @@ impl Cluster {
                 }
             }
         }
-        let sets: Vec<Key> = self.objects(Kind::DaemonSet).map(Object::key).collect();
-        self.dirty.extend(sets);
+        if let Object::Node(new) = &change.object
+            && change.kind == ChangeKind::Modified
+            && let Some(Object::Node(old)) = &change.old
+        {
+            if kubelet::is_ready(new) && !kubelet::is_ready(old) {
+                self.on_ready_again(&node);
+            }
+            if taints(new) != taints(old) {
+                self.on_tainted(new);
+            }
+        }
+        self.on_node_for_daemons(change);
     }
 
     fn route_claim(&mut self, change: &Change, key: &Key) {
@@ -196,21 +211,14 @@ fn concerns_owner(change: &Change) -> bool {
     }
 }
 
-/// Whether a pod has become ready or unready, and is otherwise there as before. A daemon set would
-/// walk all nodes to learn nothing.
-fn is_readiness_only(change: &Change) -> bool {
-    match (&change.old, &change.object) {
-        (Some(Object::Pod(old)), Object::Pod(new)) if change.kind == ChangeKind::Modified => {
-            is_alive(old) && is_alive(new)
-        }
-        _ => false,
-    }
-}
-
 fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     budget.metadata.namespace == pod.metadata.namespace
         && selector.is_some_and(|selector| selects(selector, pod.metadata.labels.as_ref()))
+}
+
+fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
 
 fn has_ephemeral_volume(pod: &Pod) -> bool {

@@ -1,9 +1,10 @@
 //! The objects, their versions, and what happened to them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque, vec_deque};
 
 use k8s_openapi::api::core::v1::Pod;
 
+use super::shelves::Shelves;
 use super::{is_finished, node_of, phase_of};
 use crate::object::{controller_of, owner_key};
 use crate::{ApiError, Key, Kind, Object};
@@ -55,7 +56,7 @@ impl Watch {
 
 #[derive(Clone, Debug)]
 pub(super) struct Store {
-    objects: BTreeMap<Key, Object>,
+    objects: Shelves,
     version: u64,
     /// The last changes, one a version.
     log: VecDeque<Change>,
@@ -90,7 +91,7 @@ pub(super) struct Tally {
 impl Store {
     pub(super) fn new(log_bound: usize) -> Self {
         Self {
-            objects: BTreeMap::new(),
+            objects: Shelves::default(),
             version: 0,
             log: VecDeque::new(),
             log_bound,
@@ -99,19 +100,19 @@ impl Store {
         }
     }
 
-    pub(super) fn put(&mut self, mut object: Object) -> Change {
+    pub(super) fn put(&mut self, key: &Key, mut object: Object) -> Change {
         self.version += 1;
         object.metadata_mut().resource_version = Some(self.version.to_string());
-        let old = self.objects.insert(object.key(), object.clone());
+        let old = self.objects.insert(key, object.clone());
         let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
-        self.index(old.as_ref(), Some(&object));
+        self.index(key, old.as_ref(), Some(&object));
         self.log(Change { version: self.version, kind, object, old })
     }
 
     pub(super) fn remove(&mut self, key: &Key) -> Option<Change> {
         let old = self.objects.remove(key)?;
         self.version += 1;
-        self.index(Some(&old), None);
+        self.index(key, Some(&old), None);
         let mut object = old.clone();
         object.metadata_mut().resource_version = Some(self.version.to_string());
         let kind = ChangeKind::Deleted;
@@ -127,13 +128,18 @@ impl Store {
         self.objects.get(key)
     }
 
-    pub(super) fn list(&self, kind: Kind) -> impl Iterator<Item = &Object> {
-        let first = Key { kind, namespace: String::new(), name: String::new() };
-        self.objects.range(first..).take_while(move |(key, _)| key.kind == kind).map(|(_, o)| o)
+    pub(super) fn list(&self, kind: Kind) -> impl Iterator<Item = &Object> + use<'_> {
+        self.objects.list(kind)
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.objects.keys()
+    /// The objects of a kind in a namespace.
+    pub(super) fn list_in(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Object> {
+        self.objects.list_in(kind, namespace)
+    }
+
+    /// Whatever is in a namespace.
+    pub(super) fn inside(&self, namespace: &str) -> impl Iterator<Item = &Object> {
+        self.objects.inside(namespace)
     }
 
     pub(super) fn version(&self) -> u64 {
@@ -153,17 +159,57 @@ impl Store {
         self.on_node.get(node).into_iter().flatten()
     }
 
-    pub(super) fn changes(&self, watch: &mut Watch) -> Result<Vec<Change>, ApiError> {
+    /// What happened since the watch was last asked, of the next `most` changes of any kind.
+    pub(super) fn changes(&self, watch: &mut Watch, most: usize) -> Result<Vec<Change>, ApiError> {
+        let news = self.since(watch.after)?.take(most);
+        let mut after = watch.after;
+        let wanted = news.inspect(|change| after = change.version);
+        let wanted = wanted.filter(|change| watch.kinds.contains(&change.object.kind()));
+        let changes = wanted.cloned().collect();
+        watch.after = after;
+        Ok(changes)
+    }
+
+    /// The objects of a kind as they were at a version, from a key on: those that are there, with
+    /// what happened since undone.
+    pub(super) fn as_of<'a>(
+        &'a self,
+        version: u64,
+        from: &Key,
+    ) -> Result<impl Iterator<Item = &'a Object> + use<'a>, ApiError> {
+        let mut undone: BTreeMap<Key, Option<&Object>> = BTreeMap::new();
+        for change in self.since(version)?.rev() {
+            if change.object.kind() == from.kind && change.object.key() >= *from {
+                undone.insert(change.object.key(), change.old.as_ref());
+            }
+        }
+        let mut past = undone.clone().into_iter().peekable();
+        let mut present = self.objects.from(from);
+        let mut present = std::iter::from_fn(move || {
+            present.find(|object| undone.is_empty() || !undone.contains_key(&object.key()))
+        })
+        .peekable();
+        let both = std::iter::from_fn(move || {
+            let past_first = match (past.peek(), present.peek()) {
+                (Some((past, _)), Some(present)) => *past < present.key(),
+                (past, _) => past.is_some(),
+            };
+            if past_first {
+                past.next().map(|(_, object)| object)
+            } else {
+                present.next().map(Some)
+            }
+        });
+        Ok(both.flatten())
+    }
+
+    fn since(&self, version: u64) -> Result<vec_deque::Iter<'_, Change>, ApiError> {
         let kept_after = self.version - self.log.len() as u64;
-        let Some(skip) = watch.after.checked_sub(kept_after) else {
-            return Err(ApiError::Expired { requested: watch.after, oldest: kept_after });
+        let Some(skip) = version.checked_sub(kept_after) else {
+            return Err(ApiError::Expired { requested: version, oldest: kept_after });
         };
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.log.len());
-        let news = self.log.range(skip..);
-        let wanted = news.filter(|change| watch.kinds.contains(&change.object.kind()));
-        let changes = wanted.cloned().collect();
-        watch.after = watch.after.max(self.version);
-        Ok(changes)
+        Ok(self.log.range(skip..))
     }
 
     pub(super) fn forget_changes(&mut self, through: u64) {
@@ -174,13 +220,14 @@ impl Store {
 
     pub(super) fn check_invariants(&self) {
         let mut again = Self::new(self.log_bound);
-        for (key, object) in &self.objects {
-            assert_eq!(*key, object.key(), "an object is kept under its key");
+        for object in self.objects.all() {
+            let key = object.key();
+            assert_eq!(self.get(&key), Some(object), "an object is kept under its key");
             assert!((1..=self.version).contains(&object.version()), "{key} is from the future");
-            again.index(None, Some(object));
+            again.index(&key, None, Some(object));
         }
         assert_eq!(self.on_node, again.on_node, "the pods on each node");
-        let owners: BTreeSet<&str> = self.objects.values().map(Object::uid).collect();
+        let owners: BTreeSet<&str> = self.objects.all().map(Object::uid).collect();
         // The brood of an owner that is gone was disowned, and is on its way out.
         for (uid, brood) in again.broods.iter().filter(|(uid, _)| owners.contains(&***uid)) {
             let kept = &self.broods[uid];
@@ -211,22 +258,22 @@ impl Store {
         change
     }
 
-    fn index(&mut self, old: Option<&Object>, new: Option<&Object>) {
+    fn index(&mut self, key: &Key, old: Option<&Object>, new: Option<&Object>) {
         let owner = |object: &Object| Some(controller_of(object.metadata())?.uid.clone());
         if let Some(old) = old {
             // A brood that was disowned has forgotten its members.
             if let Some(brood) = owner(old).and_then(|uid| self.broods.get_mut(&uid))
-                && brood.members.remove(&old.key())
+                && brood.members.remove(key)
             {
                 brood.tally.remove(old);
             }
             if new.is_none() {
                 self.drop_orphaned_brood(old);
             }
-            if let Some(node) = old.as_pod().and_then(|pod| node_of(pod))
+            if let Some(node) = place(old).filter(|old| Some(*old) != new.and_then(place))
                 && let Some(pods) = self.on_node.get_mut(node)
             {
-                pods.remove(&old.key());
+                pods.remove(key);
                 if pods.is_empty() {
                     self.on_node.remove(node);
                 }
@@ -235,11 +282,11 @@ impl Store {
         if let Some(new) = new {
             if let Some(uid) = owner(new) {
                 let brood = self.broods.entry(uid).or_default();
-                brood.members.insert(new.key());
+                brood.members.insert(key.clone());
                 brood.tally.add(new, old);
             }
-            if let Some(node) = new.as_pod().and_then(|pod| node_of(pod)) {
-                self.on_node.entry(node.to_owned()).or_default().insert(new.key());
+            if let Some(node) = place(new).filter(|new| Some(*new) != old.and_then(place)) {
+                self.on_node.entry(node.to_owned()).or_default().insert(key.clone());
             }
         }
     }
@@ -263,6 +310,10 @@ impl Tally {
         self.alive -= usize::from(is_alive(pod));
         self.ready -= usize::from(is_alive(pod) && is_ready(pod));
     }
+}
+
+fn place(object: &Object) -> Option<&str> {
+    object.as_pod().and_then(|pod| node_of(pod))
 }
 
 /// Whether a workload counts the pod.

@@ -19,6 +19,7 @@ pub(super) fn forget_history(object: &mut Object) {
         Object::Pod(pod) => Arc::make_mut(pod).status = None,
         Object::Deployment(it) => Arc::make_mut(it).status = None,
         Object::ReplicaSet(it) => Arc::make_mut(it).status = None,
+        Object::ReplicationController(it) => Arc::make_mut(it).status = None,
         Object::StatefulSet(it) => Arc::make_mut(it).status = None,
         Object::DaemonSet(it) => Arc::make_mut(it).status = None,
         Object::Job(it) => Arc::make_mut(it).status = None,
@@ -59,6 +60,7 @@ pub(super) fn carry_over(object: &mut Object, old: &Object) {
         Namespace,
         Deployment,
         ReplicaSet,
+        ReplicationController,
         StatefulSet,
         DaemonSet,
         Job,
@@ -93,7 +95,16 @@ pub(super) fn is_spec_changed(old: &Object, new: &Object) -> bool {
             }
         };
     }
-    differs!(Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, PodDisruptionBudget)
+    differs!(
+        Pod,
+        Deployment,
+        ReplicaSet,
+        ReplicationController,
+        StatefulSet,
+        DaemonSet,
+        Job,
+        PodDisruptionBudget
+    )
 }
 
 /// The changes that Kubernetes does not allow.
@@ -138,6 +149,7 @@ pub(super) fn forbidden_changes(old: &Object, new: &Object) -> Vec<FieldError> {
         (Object::Job(old), Object::Job(new)) => {
             if let (Some(old), Some(new)) = (&old.spec, &new.spec) {
                 immutable(old.template != new.template, "spec.template");
+                immutable(old.completion_mode != new.completion_mode, "spec.completionMode");
                 immutable(old.completions != new.completions, "spec.completions");
             }
         }
@@ -152,6 +164,38 @@ pub(super) fn forbidden_changes(old: &Object, new: &Object) -> Vec<FieldError> {
         _ => {}
     }
     errors
+}
+
+/// What a resize may not change: all but how much of the processor and of memory containers have.
+pub(super) fn forbidden_resizes(old: &Object, new: &Object) -> Vec<FieldError> {
+    let (Object::Pod(old), Object::Pod(new)) = (old, new) else { return Vec::new() };
+    let (Some(old), Some(new)) = (&old.spec, &new.spec) else { return Vec::new() };
+    let mut rest = new.clone();
+    keep_sizes(&mut rest.containers, &old.containers);
+    if let (Some(rest), Some(old)) = (&mut rest.init_containers, &old.init_containers) {
+        keep_sizes(rest, old);
+    }
+    if rest == *old {
+        return Vec::new();
+    }
+    let why = "only cpu and memory of containers' resources, and resizePolicy, may change";
+    vec![FieldError::new("spec", why)]
+}
+
+fn keep_sizes(new: &mut [Container], old: &[Container]) {
+    for (new, old) in new.iter_mut().zip(old) {
+        new.resize_policy.clone_from(&old.resize_policy);
+        let (Some(new), Some(old)) = (&mut new.resources, &old.resources) else { continue };
+        for (new, old) in [(&mut new.requests, &old.requests), (&mut new.limits, &old.limits)] {
+            let (Some(new), Some(old)) = (new, old) else { continue };
+            for name in ["cpu", "memory"] {
+                // One that had none cannot get one: the pod would be of another quality of service.
+                if let (Some(size), Some(before)) = (new.get_mut(name), old.get(name)) {
+                    size.clone_from(before);
+                }
+            }
+        }
+    }
 }
 
 fn pod_changes(old: &PodSpec, new: &PodSpec) -> Vec<FieldError> {

@@ -1,8 +1,10 @@
 //! From text to objects.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use super::{Document, Manifests, Problem};
+use super::{Document, Manifests, OwnDocument, Problem};
 use crate::{Kind, Object};
 
 /// Reads the manifests in a text: YAML or JSON, of any number of documents.
@@ -16,8 +18,8 @@ pub fn parse(file: &str, text: &str) -> Manifests {
     if is_json || text.trim_start().starts_with('{') {
         match read_json(text) {
             Ok(values) => {
-                for (i, value) in values.into_iter().enumerate() {
-                    reader.document(i + 1, &value);
+                for (i, (value, range)) in values.into_iter().enumerate() {
+                    reader.document(i + 1, &value, || placed(text, range));
                 }
                 return reader.found;
             }
@@ -32,7 +34,7 @@ pub fn parse(file: &str, text: &str) -> Manifests {
     for (i, chunk) in split(text).into_iter().enumerate() {
         let at = At { document: i + 1, item: None };
         match read_yaml(&chunk.text) {
-            Ok(value) => reader.document(at.document, &value),
+            Ok(value) => reader.document(at.document, &value, || chunk.placed()),
             Err((line, reason)) => reader.problem(at, line.map(|line| line + chunk.before), reason),
         }
     }
@@ -45,6 +47,13 @@ struct Chunk {
     before: usize,
 }
 
+impl Chunk {
+    /// The text with the lines that are before it, empty.
+    fn placed(&self) -> String {
+        "\n".repeat(self.before) + &self.text
+    }
+}
+
 /// Cuts a stream into its documents, so that one that does not parse leaves the others readable.
 /// At the start of a line `---` always begins a document, even inside a quoted text.
 fn split(text: &str) -> Vec<Chunk> {
@@ -53,7 +62,8 @@ fn split(text: &str) -> Vec<Chunk> {
         let rest = line.strip_prefix("---").filter(|r| r.is_empty() || r.starts_with([' ', '\t']));
         if let Some(rest) = rest {
             chunks.push(Chunk { text: String::new(), before: number });
-            push_line(&mut chunks, rest);
+            // Blanks for the dashes: what stands behind them keeps its column.
+            push_line(&mut chunks, &format!("   {rest}"));
         } else {
             push_line(&mut chunks, line);
         }
@@ -80,16 +90,40 @@ fn read_yaml(text: &str) -> Result<Value, (Option<usize>, String)> {
     let options = serde_saphyr::options! { budget: None, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().and_then(|at| usize::try_from(at.line()).ok());
-        (line, error.to_string())
+        let reason = match &error {
+            serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+                format!("duplicate field `{key}`")
+            }
+            error => error.to_string(),
+        };
+        (line, reason)
     })
 }
 
-fn read_json(text: &str) -> Result<Vec<Value>, (usize, serde_json::Error)> {
+/// The values of a stream, and where each stands.
+fn read_json(text: &str) -> Result<Vec<(Value, Range<usize>)>, (usize, serde_json::Error)> {
     let mut values = Vec::new();
-    for value in serde_json::Deserializer::from_str(text).into_iter() {
-        values.push(value.map_err(|error| (values.len() + 1, error))?);
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter();
+    let mut start = 0;
+    while let Some(value) = stream.next() {
+        let value = value.map_err(|error| (values.len() + 1, error))?;
+        values.push((value, start..stream.byte_offset()));
+        start = stream.byte_offset();
     }
     Ok(values)
+}
+
+/// A part of a text, with blanks for what is before it.
+fn placed(text: &str, part: Range<usize>) -> String {
+    let before = text[..part.start].chars();
+    let blanks = before.map(|c| if c == '\n' { c } else { ' ' });
+    blanks.collect::<String>() + &text[part]
+}
+
+/// Whether the group of an API version is one of Roadstead's.
+fn is_own(api_version: &str) -> bool {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    group.strip_suffix("roadstead.dev").is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 #[derive(Clone, Copy)]
@@ -104,9 +138,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn document(&mut self, document: usize, value: &Value) {
+    fn document(&mut self, document: usize, value: &Value, text: impl FnOnce() -> String) {
         let at = At { document, item: None };
-        let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, kind) = (field("apiVersion"), field("kind"));
+        if is_own(api_version) {
+            let file = self.file.to_owned();
+            let [api_version, kind] = [api_version, kind].map(str::to_owned);
+            let own = OwnDocument { file, document, api_version, kind, text: text() };
+            return self.found.own.push(own);
+        }
         let Some(of) = kind.strip_suffix("List") else { return self.object(at, value) };
         let Some(items) = value.get("items").and_then(Value::as_array) else {
             return self.field(at, None, "items", "required value: a list of objects");

@@ -1,5 +1,7 @@
 //! Volumes, claims and classes.
 
+use std::fmt::Display;
+
 use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
 };
@@ -9,7 +11,7 @@ use super::Findings;
 
 pub(super) fn volume(found: &mut Findings, volume: &PersistentVolume) {
     let Some(spec) = &volume.spec else { return found.required("spec") };
-    found.quantities("spec.capacity", spec.capacity.as_ref());
+    found.quantities(&"spec.capacity", spec.capacity.as_ref());
     if spec.capacity.as_ref().is_none_or(|capacity| !capacity.contains_key("storage")) {
         found.required("spec.capacity.storage");
     }
@@ -20,20 +22,24 @@ pub(super) fn volume(found: &mut Findings, volume: &PersistentVolume) {
 }
 
 pub(super) fn claim(found: &mut Findings, claim: &PersistentVolumeClaim) {
-    claim_spec(found, "spec", claim.spec.as_ref());
+    claim_spec(found, &"spec", claim.spec.as_ref());
 }
 
-pub(super) fn claim_spec(found: &mut Findings, at: &str, spec: Option<&PersistentVolumeClaimSpec>) {
+pub(super) fn claim_spec(
+    found: &mut Findings,
+    at: &dyn Display,
+    spec: Option<&PersistentVolumeClaimSpec>,
+) {
     let Some(spec) = spec else { return found.required(at) };
-    access_modes(found, &format!("{at}.accessModes"), spec.access_modes.as_deref());
-    found.one_of(&format!("{at}.volumeMode"), spec.volume_mode.as_deref(), VOLUME_MODES);
+    access_modes(found, format_args!("{at}.accessModes"), spec.access_modes.as_deref());
+    found.one_of(format_args!("{at}.volumeMode"), spec.volume_mode.as_deref(), VOLUME_MODES);
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
-    found.quantities(&format!("{at}.resources.requests"), requests);
+    found.quantities(&format_args!("{at}.resources.requests"), requests);
     if requests.is_none_or(|requests| !requests.contains_key("storage")) {
         found.required(format!("{at}.resources.requests.storage"));
     }
     if let Some(selector) = &spec.selector {
-        found.selector(&format!("{at}.selector"), selector);
+        found.selector(&format_args!("{at}.selector"), selector);
     }
 }
 
@@ -46,7 +52,7 @@ pub(super) fn class(found: &mut Findings, class: &StorageClass) {
     found.one_of("reclaimPolicy", class.reclaim_policy.as_deref(), &["Delete", "Retain"]);
 }
 
-fn access_modes(found: &mut Findings, field: &str, modes: Option<&[String]>) {
+fn access_modes(found: &mut Findings, field: impl Display + Copy, modes: Option<&[String]>) {
     const MODES: &[&str] = &["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
     let modes = modes.unwrap_or_default();
     if modes.is_empty() {

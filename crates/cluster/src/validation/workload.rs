@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::api::core::v1::{PodTemplateSpec, ReplicationController};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -34,6 +34,16 @@ pub(super) fn replica_set(found: &mut Findings, set: &ReplicaSet) {
     }
 }
 
+pub(super) fn replication_controller(found: &mut Findings, it: &ReplicationController) {
+    let Some(spec) = &it.spec else { return found.required("spec") };
+    found.at_least("spec.replicas", spec.replicas.map(i64::from), 0);
+    let selector = LabelSelector { match_labels: spec.selector.clone(), match_expressions: None };
+    match &spec.template {
+        None => found.required("spec.template"),
+        Some(made) => template(found, Some(&selector), made, RUNS_ON),
+    }
+}
+
 pub(super) fn stateful_set(found: &mut Findings, set: &StatefulSet) {
     let Some(spec) = &set.spec else { return found.required("spec") };
     found.at_least("spec.replicas", spec.replicas.map(i64::from), 0);
@@ -42,8 +52,8 @@ pub(super) fn stateful_set(found: &mut Findings, set: &StatefulSet) {
     template(found, Some(&spec.selector), &spec.template, RUNS_ON);
     for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
         let name = claim.metadata.name.as_deref().unwrap_or_default();
-        found.label_name(&format!("spec.volumeClaimTemplates[{i}].metadata.name"), name);
-        let at = format!("spec.volumeClaimTemplates[{i}].spec");
+        found.label_name(format_args!("spec.volumeClaimTemplates[{i}].metadata.name"), name);
+        let at = format_args!("spec.volumeClaimTemplates[{i}].spec");
         super::storage::claim_spec(found, &at, claim.spec.as_ref());
     }
 }
@@ -58,6 +68,13 @@ pub(super) fn job(found: &mut Findings, job: &Job) {
     found.at_least("spec.parallelism", spec.parallelism.map(i64::from), 0);
     found.at_least("spec.completions", spec.completions.map(i64::from), 0);
     found.at_least("spec.backoffLimit", spec.backoff_limit.map(i64::from), 0);
+    let ttl = spec.ttl_seconds_after_finished.map(i64::from);
+    found.at_least("spec.ttlSecondsAfterFinished", ttl, 0);
+    let mode = spec.completion_mode.as_deref();
+    found.one_of("spec.completionMode", mode, &["NonIndexed", "Indexed"]);
+    if mode == Some("Indexed") && spec.completions.is_none() {
+        found.add("spec.completions", "required value when completionMode is `Indexed`");
+    }
     template(found, None, &spec.template, &["OnFailure", "Never"]);
 }
 
@@ -69,7 +86,7 @@ pub(super) fn budget(found: &mut Findings, budget: &PodDisruptionBudget) {
     share(found, "spec.minAvailable", spec.min_available.as_ref());
     share(found, "spec.maxUnavailable", spec.max_unavailable.as_ref());
     if let Some(selector) = &spec.selector {
-        found.selector("spec.selector", selector);
+        found.selector(&"spec.selector", selector);
     }
 }
 
@@ -84,11 +101,11 @@ fn template(
 ) {
     let meta = template.metadata.as_ref();
     let labels = meta.and_then(|meta| meta.labels.as_ref());
-    found.labels("spec.template.metadata.labels", labels);
+    found.labels(&"spec.template.metadata.labels", labels);
     let annotations = meta.and_then(|meta| meta.annotations.as_ref());
-    pod::annotations(found, "spec.template.metadata.annotations", annotations);
+    pod::annotations(found, &"spec.template.metadata.annotations", annotations);
     if let Some(selector) = selector {
-        found.selector("spec.selector", selector);
+        found.selector(&"spec.selector", selector);
         let empty = selector.match_labels.as_ref().is_none_or(|l| l.is_empty())
             && selector.match_expressions.as_ref().is_none_or(|e| e.is_empty());
         if empty {
@@ -100,7 +117,7 @@ fn template(
     let Some(spec) = &template.spec else { return found.required("spec.template.spec") };
     let policy = spec.restart_policy.as_deref().unwrap_or("Always");
     found.one_of("spec.template.spec.restartPolicy", Some(policy), policies);
-    pod::validate_spec(found, "spec.template.spec", spec);
+    pod::validate_spec(found, &"spec.template.spec", spec);
 }
 
 /// A count, or a share of one.

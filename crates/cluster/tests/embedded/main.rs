@@ -2,6 +2,7 @@
 
 mod api;
 mod binding;
+mod eviction;
 mod loading;
 mod manifests;
 mod random;

@@ -230,3 +230,29 @@ fn folders_files_and_standard_input_are_read_in_order() {
     let said = found.problems[0].to_string();
     assert!(said.starts_with(&format!("{}: cannot read: ", missing.display())), "{said}");
 }
+
+#[test]
+fn documents_of_our_own_groups_stay_text_at_their_place() {
+    let yaml = "# a comment\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n--- \
+                {kind: Scenario, apiVersion: sim.roadstead.dev/v1}\n---\napiVersion: roadstead.dev/v2\n\
+                kind: Tide\n---\napiVersion: notroadstead.dev/v1\nkind: Other\n";
+    let found = manifests::parse("mixed.yaml", yaml);
+    assert_eq!(found.documents.len(), 1);
+    assert_eq!(found.unknown_kinds, ["notroadstead.dev/v1 Other"]);
+    let own: Vec<_> = found.own.iter().map(|d| (d.document, &*d.kind, &*d.text)).collect();
+    assert_eq!(
+        own,
+        [
+            (2, "Scenario", "\n\n\n\n    {kind: Scenario, apiVersion: sim.roadstead.dev/v1}\n"),
+            (3, "Tide", "\n\n\n\n\n   \napiVersion: roadstead.dev/v2\nkind: Tide\n"),
+        ]
+    );
+
+    let json = "{\"kind\": \"Namespace\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"a\"}}\n \
+                {\"apiVersion\": \"sim.roadstead.dev/v1\", \"kind\": \"Scenario\"}";
+    let found = manifests::parse("mixed.json", json);
+    assert_eq!(found.documents.len(), 1);
+    let [own] = &found.own[..] else { panic!("one document is our own: {:?}", found.own) };
+    let (first, second) = json.split_once('\n').expect("it has two lines");
+    assert_eq!(own.text, format!("{}\n{second}", " ".repeat(first.len())));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use roadstead_cluster::embedded::{Binding, ChangeKind, Config, Watch};
@@ -94,7 +94,7 @@ impl Run {
     }
 
     fn step(&mut self) {
-        match self.below(10) {
+        match self.below(11) {
             0..=3 => {
                 let node = format!("n{}", self.below(4));
                 if let Some(pod) = self.any_pod() {
@@ -130,6 +130,13 @@ impl Run {
                 let image = format!("app:{}", self.below(3));
                 self.c.update::<Deployment>("web", |web| {
                     let template = &mut web.spec.as_mut().unwrap().template;
+                    template.spec.as_mut().unwrap().containers[0].image = Some(image);
+                });
+            }
+            8 => {
+                let image = format!("log:{}", self.below(3));
+                self.c.update::<DaemonSet>("log", |log| {
+                    let template = &mut log.spec.as_mut().unwrap().template;
                     template.spec.as_mut().unwrap().containers[0].image = Some(image);
                 });
             }
@@ -192,6 +199,12 @@ impl Run {
             running.filter(|pod| pod.metadata.labels.as_ref().unwrap()["app"] == app).count()
         };
         assert_eq!((of("web"), of("db"), of("log"), of("sum")), (self.replicas, 3, 3, 0));
+        let log = self.c.get::<DaemonSet>("log");
+        let image =
+            log.spec.as_ref().unwrap().template.spec.as_ref().unwrap().containers[0].image.clone();
+        for pod in self.c.pods().iter().filter(|pod| name(pod).starts_with("log-")) {
+            assert_eq!(pod.spec.as_ref().unwrap().containers[0].image, image, "{}", name(pod));
+        }
         let job = self.c.get::<Job>("sum").status.clone().unwrap();
         assert_eq!(job.conditions.expect("it is over")[0].type_, "Complete");
         assert_eq!(self.c.cluster.troubles().count(), 0);

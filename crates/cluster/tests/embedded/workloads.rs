@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::{Node, ReplicationController, Taint};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use roadstead_cluster::Kind;
 use roadstead_cluster::embedded::Config;
@@ -327,4 +327,231 @@ fn only_so_many_finished_pods_are_kept() {
         Some(8),
         "those that are gone count"
     );
+}
+
+#[test]
+fn a_daemon_sets_new_template_rolls_out_node_by_node() {
+    let mut c = TestCluster::new();
+    let nodes = (0..4).map(|i| node(&format!("n{i}"))).collect::<String>();
+    c.load(&format!("{nodes}{}", workload("DaemonSet", "log", "")));
+    c.bind_all("n0");
+    let images = |c: &TestCluster| {
+        let image = |pod: &std::sync::Arc<k8s_openapi::api::core::v1::Pod>| {
+            pod.spec.as_ref().unwrap().containers[0].image.clone().unwrap()
+        };
+        c.pods().iter().filter(|pod| image(pod) == "app:2").count()
+    };
+    c.update::<DaemonSet>("log", |log| {
+        let template = &mut log.spec.as_mut().unwrap().template;
+        template.spec.as_mut().unwrap().containers[0].image = Some("app:2".into());
+    });
+    for _ in 0..12 {
+        let ready = c.pods().iter().filter(|pod| condition(pod, "Ready") == Some("True")).count();
+        assert!(ready >= 3, "one may be missing, not more: {ready}");
+        c.bind_all("n0");
+    }
+    assert_eq!((images(&c), c.alive()), (4, 4));
+    let status = c.get::<DaemonSet>("log").status.clone().unwrap();
+    assert_eq!((status.updated_number_scheduled, status.number_ready), (Some(4), 4));
+}
+
+#[test]
+fn a_daemon_set_that_waits_for_deletions_replaces_what_is_deleted() {
+    let mut c = TestCluster::new();
+    let text = workload("DaemonSet", "log", ", updateStrategy: {type: OnDelete}");
+    c.load(&format!("{}{}{text}", node("n0"), node("n1")));
+    c.bind_all("n0");
+    c.update::<DaemonSet>("log", |log| {
+        let template = &mut log.spec.as_mut().unwrap().template;
+        template.spec.as_mut().unwrap().containers[0].image = Some("app:2".into());
+    });
+    c.after(10);
+    let outdated = |c: &TestCluster| {
+        let status = c.get::<DaemonSet>("log").status.clone().unwrap();
+        status.current_number_scheduled - status.updated_number_scheduled.unwrap()
+    };
+    assert_eq!(outdated(&c), 2);
+    let first = c.names()[0].clone();
+    c.delete(Kind::Pod, &first);
+    c.after(1);
+    assert_eq!((outdated(&c), c.alive()), (1, 2));
+}
+
+fn with_annotations(text: &str, annotations: &str) -> String {
+    let with = format!("{{metadata: {{annotations: {{{annotations}}}, labels");
+    text.replace("{metadata: {labels", &with)
+}
+
+#[test]
+fn a_job_whose_pods_fail_gives_up_after_its_limit() {
+    let mut c = TestCluster::new();
+    let text = with_annotations(
+        &workload("Job", "sum", ", backoffLimit: 2"),
+        "roadstead.dev/run-seconds: '1', roadstead.dev/exit-code: '3'",
+    );
+    c.load(&format!("{}{text}", node("pier")));
+    for _ in 0..3 {
+        assert_eq!(c.alive(), 1);
+        c.bind_all("pier");
+        c.after(1);
+    }
+    assert_eq!(c.alive(), 0);
+    assert!(c.pods().iter().all(|pod| phase(pod) == "Failed"));
+    let status = c.get::<Job>("sum").status.clone().unwrap();
+    assert_eq!((status.failed, status.succeeded), (Some(3), None));
+    let end = &status.conditions.unwrap()[0];
+    assert_eq!((&*end.type_, end.reason.as_deref()), ("Failed", Some("BackoffLimitExceeded")));
+}
+
+#[test]
+fn an_indexed_job_does_each_part_once() {
+    let mut c = TestCluster::new();
+    let text = with_annotations(
+        &workload("Job", "sum", ", completions: 4, parallelism: 2, completionMode: Indexed"),
+        "roadstead.dev/run-seconds: '1'",
+    );
+    c.load(&format!("{}{text}", node("pier")));
+    let indexes = |c: &TestCluster| {
+        let waiting = c.pods().into_iter().filter(|pod| phase(pod) == "Pending");
+        let index = "batch.kubernetes.io/job-completion-index";
+        waiting
+            .map(|pod| pod.metadata.annotations.as_ref().unwrap()[index].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(indexes(&c), ["0", "1"]);
+    let pod = c.pods()[0].clone();
+    assert!(name(&pod).starts_with("sum-0-"));
+    let spec = pod.spec.as_ref().unwrap();
+    assert_eq!(spec.hostname.as_deref(), Some("sum-0"));
+    assert_eq!(spec.containers[0].env.as_ref().unwrap()[0].name, "JOB_COMPLETION_INDEX");
+
+    // A part whose pod is lost is done again; one that is done is not, though its pod be gone.
+    c.delete(Kind::Pod, &name(&pod));
+    assert_eq!(indexes(&c), ["0", "1"]);
+    c.bind_all("pier");
+    c.after(1);
+    assert_eq!(indexes(&c), ["2", "3"]);
+    for pod in c.pods().into_iter().filter(|pod| phase(pod) == "Succeeded") {
+        c.delete(Kind::Pod, &name(&pod));
+    }
+    c.bind_all("pier");
+    c.after(1);
+    let status = c.get::<Job>("sum").status.clone().unwrap();
+    assert_eq!(status.completed_indexes.as_deref(), Some("0-3"));
+    assert_eq!((status.succeeded, &*status.conditions.unwrap()[0].type_), (Some(4), "Complete"));
+}
+
+#[test]
+fn a_job_that_is_over_goes_after_its_time_with_its_pods() {
+    let mut c = TestCluster::new();
+    let text = with_annotations(
+        &workload("Job", "sum", ", ttlSecondsAfterFinished: 60"),
+        "roadstead.dev/run-seconds: '1'",
+    );
+    c.load(&format!("{}{text}", node("pier")));
+    c.bind_all("pier");
+    c.after(1);
+    assert_eq!(c.get::<Job>("sum").status.as_ref().unwrap().succeeded, Some(1));
+    c.after(59);
+    assert!(c.has(Kind::Job, "sum"));
+    c.after(1);
+    assert!(!c.has(Kind::Job, "sum"));
+    assert!(c.names().is_empty());
+}
+
+#[test]
+fn a_deployment_keeps_as_much_history_as_asked_for() {
+    let mut c = TestCluster::new();
+    let text = workload("Deployment", "web", ", replicas: 1, revisionHistoryLimit: 2");
+    c.load(&format!("{}{text}", node("pier")));
+    let image = |c: &mut TestCluster, image: &str| {
+        let image = Some(image.to_owned());
+        c.update::<Deployment>("web", |web| {
+            let template = &mut web.spec.as_mut().unwrap().template;
+            template.spec.as_mut().unwrap().containers[0].image = image;
+        });
+        for _ in 0..4 {
+            c.bind_all("pier");
+        }
+    };
+    let history = |c: &TestCluster| {
+        let mut sets: Vec<_> = c
+            .cluster
+            .list::<ReplicaSet>()
+            .map(|set| {
+                let revision = "deployment.kubernetes.io/revision";
+                let revision = set.metadata.annotations.as_ref().unwrap()[revision].clone();
+                let template = set.spec.as_ref().unwrap().template.as_ref().unwrap();
+                let image = template.spec.as_ref().unwrap().containers[0].image.clone().unwrap();
+                (revision, image)
+            })
+            .collect();
+        sets.sort();
+        sets.iter().map(|(revision, image)| format!("{revision} {image}")).collect::<Vec<_>>()
+    };
+    for version in ["app:2", "app:3", "app:4"] {
+        image(&mut c, version);
+    }
+    assert_eq!(history(&c), ["2 app:2", "3 app:3", "4 app:4"]);
+    image(&mut c, "app:2");
+    assert_eq!(history(&c), ["3 app:3", "4 app:4", "5 app:2"], "what is returned to is the newest");
+}
+
+#[test]
+fn a_set_adopts_what_it_selects_before_it_makes_more() {
+    let mut c = TestCluster::new();
+    c.load(&format!("{}{}", pod("web"), pod("other")));
+    c.load(&workload("ReplicaSet", "web", ", replicas: 2"));
+    assert_eq!(c.alive(), 3, "one is adopted, one is made, one is another's");
+    let owner = |c: &TestCluster, name: &str| {
+        let owners = c.pod(name).metadata.owner_references.iter().flatten();
+        owners.map(|owner| owner.name.clone()).next()
+    };
+    assert_eq!((owner(&c, "web"), owner(&c, "other")), (Some("web".into()), None));
+
+    // Relabelled, it is let go of, and replaced.
+    c.update::<k8s_openapi::api::core::v1::Pod>("web", |pod| {
+        pod.metadata.labels.as_mut().unwrap().insert("app".into(), "debug".into());
+    });
+    assert_eq!((owner(&c, "web"), c.alive()), (None, 4));
+    c.update::<k8s_openapi::api::core::v1::Pod>("other", |pod| {
+        pod.metadata.labels.as_mut().unwrap().insert("app".into(), "web".into());
+    });
+    assert_eq!(c.alive(), 3, "one too many is deleted");
+}
+
+#[test]
+fn a_deployment_takes_back_what_it_left_behind() {
+    use roadstead_cluster::embedded::{DeleteOptions, Propagation};
+    let mut c = TestCluster::new();
+    let text = workload("Deployment", "web", ", replicas: 2");
+    c.load(&text);
+    let pods = c.names();
+    let key = Kind::Deployment.key("default", "web");
+    let options = DeleteOptions { propagation: Propagation::Orphan, ..DeleteOptions::default() };
+    c.cluster.delete(c.now, &key, &options).unwrap();
+    c.settle();
+    assert_eq!(c.names(), pods);
+    c.load(&text);
+    assert_eq!(c.names(), pods, "the same replica set, the same pods");
+    assert_eq!(c.cluster.list::<ReplicaSet>().count(), 1);
+}
+
+#[test]
+fn a_replication_controller_is_a_replica_set_under_another_name() {
+    let mut c = TestCluster::new();
+    c.load(
+        "apiVersion: v1\nkind: ReplicationController\nmetadata: {name: web}\n\
+         spec: {replicas: 2, template: {metadata: {labels: {app: web}}, \
+         spec: {containers: [{name: main, image: app}]}}}\n",
+    );
+    assert_eq!(c.alive(), 2);
+    let first = c.names()[0].clone();
+    c.delete(Kind::Pod, &first);
+    assert_eq!(c.alive(), 2);
+    c.update::<ReplicationController>("web", |it| it.spec.as_mut().unwrap().replicas = Some(0));
+    assert!(c.names().is_empty());
+    let it = c.get::<ReplicationController>("web");
+    assert_eq!(it.spec.as_ref().unwrap().selector.as_ref().unwrap()["app"], "web");
+    assert_eq!(it.status.as_ref().unwrap().replicas, 0);
 }

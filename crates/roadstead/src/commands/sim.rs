@@ -1,5 +1,6 @@
 //! `roadstead sim`: schedule manifests in virtual time, and say what came of it.
 
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,33 +8,43 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use roadstead_queue::Time;
 use roadstead_scheduler::{Registry, config};
-use roadstead_sim::{Config, End, Outcome, Setup, Simulation};
+use roadstead_sim::{Config, End, Outcome, Setup, Simulation, report};
 
 use crate::error::Error;
+use crate::input::Input;
 use crate::progress::ProgressLine;
 use crate::{FINE, input, print};
 
 /// Schedule manifests in virtual time, and say what came of it.
 ///
-/// Takes what people have: files of YAML or JSON, folders of them, lists as kubectl prints them.
+/// Takes what people have: files of YAML or JSON, folders of them, lists as kubectl prints them;
+/// and among them scenarios (kind: Scenario), which say what happens to the cluster and when.
 /// Deployments and other workloads become pods, kubelets start them and finish those with the
 /// annotation roadstead.dev/run-seconds, and a scheduler places them, until nothing happens any
 /// more.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sim {
-    /// Manifests: files, folders, - for standard input.
+    /// Manifests and scenarios: files, folders, - for standard input. Of a trace: its files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The scheduler's configuration: a KubeSchedulerConfiguration.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What chance is drawn from: equal seeds give equal runs.
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    /// What chance is drawn from: equal seeds give equal runs. By default what a scenario says,
+    /// else 0.
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
     /// Stop after this much virtual time, such as 90s, 1h30m, 48h.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     until: Option<Duration>,
+    /// The files are a workload trace. openb: nodes.csv and pods.csv, in the columns of the Alibaba
+    /// GPU cluster trace.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    trace: Option<TraceFormat>,
+    /// Also write a page with plots over time, which a browser shows without anything else.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Also print a table of every pod.
     #[arg(long)]
     pods: bool,
@@ -51,6 +62,12 @@ enum Output {
     Yaml,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+enum TraceFormat {
+    Openb,
+}
+
 /// Some pods wait.
 const SOME_WAIT: u8 = 2;
 
@@ -63,6 +80,9 @@ Examples:
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
   roadstead sim --config scheduler.yaml examples/shop
+  roadstead sim --report rush.html examples/scenarios/rush-hour.yaml
+                                                  a scenario, and a page with plots of it
+  roadstead sim --trace openb examples/openb/nodes.csv examples/openb/pods.csv
   roadstead sim -o json examples/shop | jq '.reasons'
   roadstead sim -o yaml examples/shop > later.yaml && roadstead sim later.yaml more.yaml
                                                   go on from where it ended";
@@ -74,9 +94,9 @@ impl Sim {
                 .map_err(Error::Setup)?,
             None => Setup::default(),
         };
-        let mut input = input::read(&self.files, self.seed)?;
-        let until = self.until.map(|until| Time::ZERO + until);
-        let config = Config { seed: self.seed, until, ..Config::default() };
+        let mut input = self.read()?;
+        let until = self.until.map(|until| Time::ZERO + until).or(input.until);
+        let config = Config { seed: input.seed, until, ..Config::default() };
         let mut simulation = Simulation::new(input.cluster, setup, config);
         let start = Instant::now();
         let mut line = ProgressLine::new(until);
@@ -88,6 +108,12 @@ impl Sim {
         let outcome = simulation.outcome();
         log(&outcome);
         tracing::info!(took_ms, quiet = ended == End::Quiet, "ended");
+        if let Some(file) = &self.report {
+            fs::write(file, report::html(&outcome)).map_err(|error| Error::Unwritable {
+                file: file.to_string_lossy().into_owned(),
+                error,
+            })?;
+        }
         match self.output {
             Output::Human => {
                 print::summary(&outcome, ended, out)?;
@@ -103,6 +129,16 @@ impl Sim {
             Output::Yaml => print::manifests(simulation.cluster(), out)?,
         }
         Ok(if outcome.is_all_placed() { FINE } else { SOME_WAIT })
+    }
+
+    fn read(&self) -> Result<Input, Error> {
+        match (self.trace, &self.files[..]) {
+            (None, files) => input::read(files, self.seed),
+            (Some(TraceFormat::Openb), [nodes, pods]) => {
+                input::read_openb(nodes, pods, self.seed.unwrap_or_default())
+            }
+            (Some(TraceFormat::Openb), files) => Err(Error::TraceFiles(files.len())),
+        }
     }
 }
 

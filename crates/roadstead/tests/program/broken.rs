@@ -238,12 +238,12 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
         "a file with nothing in it",
         "it.yaml",
         "# nothing",
-        "nothing to schedule: it.yaml holds no objects",
+        "nothing to schedule: it.yaml holds no objects and no scenario",
     ),
     (
         "the same key twice",
         "it.yaml",
         "{apiVersion: v1, kind: Pod, kind: Pod, metadata: {name: a}}",
-        "it.yaml:1: document 1: duplicate mapping key: kind, set DuplicateKeyPolicy in Options if acceptable at line 1, column 29",
+        "it.yaml:1: document 1: duplicate field `kind`",
     ),
 ];

@@ -2,5 +2,6 @@
 
 mod broken;
 mod config;
+mod scenarios;
 mod sim;
 mod testing;

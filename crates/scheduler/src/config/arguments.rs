@@ -6,11 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::decode::decode;
-use super::duration::Duration;
 use super::known::Gates;
-use super::problem::Problems;
-use super::tree::Node;
+use crate::document::{Duration, Node, Problems, decode};
 
 /// The arguments of one of kube-scheduler's own plugins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

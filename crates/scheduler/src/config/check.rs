@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::arguments::label_name_errors;
 use super::known::{Point, REMOVED};
-use super::problem::Problems;
 use super::{
     API_VERSION, Duration, Extender, LeaderElection, PluginConfig, ProfileConfiguration,
     SchedulerConfiguration,
 };
+use crate::document::Problems;
 
 pub(super) fn check(configuration: &SchedulerConfiguration, problems: &Problems) {
     let burst = configuration.client_connection.burst;

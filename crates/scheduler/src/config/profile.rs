@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::known::{Known, KnownPlugin, Point, REMOVED};
 use super::plugins::{Plugin, PluginSet, Plugins};
-use super::problem::{Problems, did_you_mean, nearest};
 use super::{ProfileConfiguration, SchedulerConfiguration};
+use crate::document::{Problems, did_you_mean, nearest};
 
 /// A profile in which every point has its plugins, in order, and every plugin its arguments.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::duration::Duration;
+use crate::document::Duration;
 
 /// A YAML document of block style that reads back as the same value.
 #[must_use]
@@ -113,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::tree::Node;
+    use crate::document::Node;
 
     #[test]
     fn what_is_printed_reads_back() {

@@ -180,7 +180,8 @@ impl Churn {
     fn replace_pod(&mut self, now: Time, cluster: &mut Cluster) {
         let Some(pod) = self.any_pod(cluster) else { return };
         let name = pod.metadata.name.clone().expect("it has one");
-        let options = DeleteOptions { grace_period: Some(Duration::ZERO), uid: None };
+        let options =
+            DeleteOptions { grace_period: Some(Duration::ZERO), ..DeleteOptions::default() };
         let key = Kind::Pod.key("default", &name);
         cluster.delete(now, &key, &options).expect("it is there");
         self.create_pod(now, cluster, &name);

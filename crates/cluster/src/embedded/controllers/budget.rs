@@ -46,6 +46,9 @@ impl Cluster {
     fn scale_of(&self, owner: &Key) -> usize {
         match self.store.get(owner) {
             Some(Object::ReplicaSet(set)) => wanted(set.spec.as_ref().and_then(|s| s.replicas)),
+            Some(Object::ReplicationController(it)) => {
+                wanted(it.spec.as_ref().and_then(|s| s.replicas))
+            }
             Some(Object::StatefulSet(set)) => wanted(set.spec.as_ref().and_then(|s| s.replicas)),
             _ => 0,
         }

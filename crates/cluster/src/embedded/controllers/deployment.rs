@@ -29,10 +29,12 @@ impl Cluster {
             Some(set) => set,
             None => self.make_replica_set(deployment)?,
         };
-        let old: Vec<_> = old
+        let newest = old.iter().map(|set| revision(set)).max().unwrap_or(0);
+        let current = self.renumber(current, newest);
+        let (old, history): (Vec<_>, Vec<_>) = old
             .into_iter()
-            .filter(|set| scale(set) > 0 || self.tally(&set.metadata).present > 0)
-            .collect();
+            .partition(|set| scale(set) > 0 || self.tally(&set.metadata).present > 0);
+        self.prune_history(history, spec.revision_history_limit);
         let recreate = spec.strategy.as_ref().and_then(|s| s.type_.as_deref()) == Some("Recreate");
         if old.is_empty() {
             self.scale_to(&current, wanted(spec.replicas));
@@ -44,6 +46,30 @@ impl Cluster {
         }
         self.write_deployment_status(key);
         Ok(())
+    }
+
+    /// Makes a replica set the newest of its deployment, also one that is returned to.
+    fn renumber(&mut self, set: Arc<ReplicaSet>, newest: u64) -> Arc<ReplicaSet> {
+        if revision(&set) > newest {
+            return set;
+        }
+        let mut set = set;
+        let annotations = Arc::make_mut(&mut set).metadata.annotations.get_or_insert_default();
+        annotations.insert(REVISION.to_owned(), (newest + 1).to_string());
+        let written = self.commit(set.clone().into());
+        ReplicaSet::of(&written).cloned().unwrap_or(set)
+    }
+
+    /// Deletes the oldest replica sets that have no pods, beyond those that can be returned to.
+    fn prune_history(&mut self, mut history: Vec<Arc<ReplicaSet>>, limit: Option<i32>) {
+        let kept = usize::try_from(limit.unwrap_or(10)).unwrap_or(0);
+        history.sort_by_key(|set| revision(set));
+        let surplus = history.len().saturating_sub(kept);
+        for set in history.into_iter().take(surplus) {
+            if set.metadata.deletion_timestamp.is_none() {
+                self.remove(set.into(), None);
+            }
+        }
     }
 
     /// One step of a rolling update, within `maxSurge` and `maxUnavailable`.
@@ -160,6 +186,12 @@ fn scale(set: &ReplicaSet) -> usize {
     wanted(set.spec.as_ref().and_then(|spec| spec.replicas))
 }
 
+/// The place of a replica set in its deployment's history; 0 for one that has none yet.
+fn revision(set: &ReplicaSet) -> u64 {
+    let annotations = set.metadata.annotations.as_ref();
+    annotations.and_then(|a| a.get(REVISION)?.parse().ok()).unwrap_or(0)
+}
+
 fn is_of_template(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
     let Some(mut own) = set.spec.as_ref().and_then(|spec| spec.template.clone()) else {
         return false;
@@ -173,4 +205,5 @@ fn is_of_template(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
     own == wanted
 }
 
+const REVISION: &str = "deployment.kubernetes.io/revision";
 const TEMPLATE_HASH: &str = "pod-template-hash";

@@ -1,10 +1,10 @@
-//! ReplicaSets: as many pods as asked for.
+//! ReplicaSets and ReplicationControllers: as many pods as asked for.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec, ReplicationController};
 
 use super::super::store::{is_alive, is_ready};
 use super::super::{Cluster, node_of, phase_of};
@@ -18,24 +18,55 @@ impl Cluster {
         set: &Arc<ReplicaSet>,
     ) -> Result<(), ApiError> {
         let Some(spec) = &set.spec else { return Ok(()) };
-        let wanted = wanted(spec.replicas);
-        let tally = self.tally(&set.metadata);
-        let mut outcome = Ok(());
-        if tally.alive < wanted {
-            let owner = Object::from(Arc::clone(set));
-            let template = spec.template.clone().unwrap_or_default();
-            outcome =
-                (tally.alive..wanted).try_for_each(|_| self.make_pod(&owner, &template, |_| ()));
-        } else if tally.alive > wanted {
-            let mut pods = self.managed_pods(&set.metadata);
-            pods.retain(|pod| is_alive(pod));
-            pods.sort_by_cached_key(|pod| expendability(pod));
-            for pod in pods.into_iter().take(tally.alive - wanted) {
-                self.delete_pod(pod);
-            }
-        }
+        let owner = Object::from(Arc::clone(set));
+        let outcome = self.keep_replicas(&owner, wanted(spec.replicas), spec.template.as_ref());
         self.write_replica_set_status(key);
         outcome
+    }
+
+    /// A replica set under its first name.
+    pub(super) fn reconcile_replication_controller(
+        &mut self,
+        key: &Key,
+        controller: &Arc<ReplicationController>,
+    ) -> Result<(), ApiError> {
+        let Some(spec) = &controller.spec else { return Ok(()) };
+        let owner = Object::from(Arc::clone(controller));
+        let outcome = self.keep_replicas(&owner, wanted(spec.replicas), spec.template.as_ref());
+        self.write_replication_controller_status(key);
+        outcome
+    }
+
+    fn keep_replicas(
+        &mut self,
+        owner: &Object,
+        wanted: usize,
+        template: Option<&PodTemplateSpec>,
+    ) -> Result<(), ApiError> {
+        let alive = self.tally(owner.metadata()).alive;
+        if alive > wanted {
+            let mut pods = self.managed_pods(owner.metadata());
+            pods.retain(|pod| is_alive(pod));
+            pods.sort_by_cached_key(|pod| expendability(pod));
+            pods.into_iter().take(alive - wanted).for_each(|pod| self.delete_pod(pod));
+        }
+        let Some(template) = template else { return Ok(()) };
+        (alive..wanted).try_for_each(|_| self.make_pod(owner, template, |_| ()))
+    }
+
+    fn write_replication_controller_status(&mut self, key: &Key) {
+        let Some(Object::ReplicationController(mut it)) = self.store.get(key).cloned() else {
+            return;
+        };
+        let tally = self.tally(&it.metadata);
+        let generation = it.metadata.generation;
+        let status = Arc::make_mut(&mut it).status.get_or_insert_default();
+        status.replicas = count(tally.alive);
+        status.fully_labeled_replicas = Some(count(tally.alive));
+        status.ready_replicas = Some(count(tally.ready));
+        status.available_replicas = Some(count(tally.ready));
+        status.observed_generation = generation;
+        self.commit(it.into());
     }
 
     fn write_replica_set_status(&mut self, key: &Key) {

@@ -16,7 +16,8 @@ use super::problem::{Problems, nearest};
 use super::tree::{Key, Node, Tree};
 
 /// Reads a value from `node`, which stands at `path`. What is wrong goes to `problems`.
-pub(super) fn decode<'a, T>(node: &'a Node, path: &str, problems: &'a Problems) -> T
+#[must_use]
+pub fn decode<'a, T>(node: &'a Node, path: &str, problems: &'a Problems) -> T
 where
     T: Deserialize<'a> + Default,
 {

@@ -12,49 +12,66 @@ use serde_saphyr::{Error, Location, MessageFormatter, Spanned, UserMessageFormat
 
 /// A value and where it stands.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) spot: Spot,
-    pub(super) tree: Tree,
+pub struct Node {
+    /// Where it begins.
+    pub spot: Spot,
+    /// What it is.
+    pub tree: Tree,
 }
 
 /// What a document is made of. The entries of a map are in the order of the document.
 #[derive(Debug)]
-pub(super) enum Tree {
+pub enum Tree {
+    /// Nothing, as good as absent.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A whole number.
     Integer(i128),
+    /// A number with a fraction.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A sequence.
     List(Vec<Node>),
+    /// A mapping.
     Map(Vec<(Key, Node)>),
 }
 
 /// A key of a map and where it stands.
 #[derive(Debug)]
-pub(super) struct Key {
-    pub(super) spot: Spot,
-    pub(super) name: String,
+pub struct Key {
+    /// Where it begins.
+    pub spot: Spot,
+    /// The key itself.
+    pub name: String,
 }
 
 /// A place in a text, in characters from 1. Without a width it is the rest of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Spot {
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) width: usize,
+pub struct Spot {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+    /// How many characters.
+    pub width: usize,
 }
 
 /// A document that is none, and where.
 #[derive(Debug)]
-pub(super) struct SyntaxError {
-    pub(super) spot: Option<Spot>,
-    pub(super) message: String,
+pub struct SyntaxError {
+    /// Where, if the parser knows.
+    pub spot: Option<Spot>,
+    /// Why.
+    pub message: String,
 }
 
 impl Node {
     /// Reads YAML, of which JSON is a part. A key that is there twice is an error that still
     /// leaves a tree, with its first value.
-    pub(super) fn parse(text: &str) -> (Option<Self>, Option<SyntaxError>) {
+    #[must_use]
+    pub fn parse(text: &str) -> (Option<Self>, Option<SyntaxError>) {
         let read = |duplicate_keys| {
             let options = serde_saphyr::options! {
                 duplicate_keys: duplicate_keys,
@@ -75,7 +92,8 @@ impl Node {
     }
 
     /// The same without places.
-    pub(super) fn from_json(value: &Value) -> Self {
+    #[must_use]
+    pub fn from_json(value: &Value) -> Self {
         let spot = Spot { line: 0, column: 0, width: 0 };
         let tree = match value {
             Value::Null => Tree::Null,
@@ -96,7 +114,9 @@ impl Node {
         Self { spot, tree }
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// The same as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         match &self.tree {
             Tree::Null => Value::Null,
             Tree::Bool(value) => Value::Bool(*value),
@@ -112,20 +132,22 @@ impl Node {
     }
 
     /// The value under a key. Null is as good as nothing, as everywhere in Kubernetes.
-    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
         let Tree::Map(entries) = &self.tree else { return None };
         let (_, node) = entries.iter().find(|(key, _)| key.name == name)?;
         (!matches!(node.tree, Tree::Null)).then_some(node)
     }
 
     /// The same, to be changed.
-    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         let Tree::Map(entries) = &mut self.tree else { return None };
         entries.iter_mut().find(|(key, _)| key.name == name).map(|(_, node)| node)
     }
 
     /// The items of a list.
-    pub(super) fn items(&self) -> &[Self] {
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
         match &self.tree {
             Tree::List(items) => items,
             _ => &[],
@@ -133,7 +155,7 @@ impl Node {
     }
 
     /// The same, to be changed.
-    pub(super) fn items_mut(&mut self) -> &mut [Self] {
+    pub fn items_mut(&mut self) -> &mut [Self] {
         match &mut self.tree {
             Tree::List(items) => items,
             _ => &mut [],
@@ -141,7 +163,7 @@ impl Node {
     }
 
     /// The value under a key, cut out of the tree.
-    pub(super) fn take(&mut self, name: &str) -> Option<Self> {
+    pub fn take(&mut self, name: &str) -> Option<Self> {
         let Tree::Map(entries) = &mut self.tree else { return None };
         let index = entries.iter().position(|(key, _)| key.name == name)?;
         Some(entries.remove(index).1)
@@ -149,7 +171,8 @@ impl Node {
 
     /// The place of a path such as `profiles[0].plugins`, or of as much of it as there is, and the
     /// rest. A list or a map is best known by its key.
-    pub(super) fn find<'p>(&self, path: &'p str) -> (Spot, &'p str) {
+    #[must_use]
+    pub fn find<'p>(&self, path: &'p str) -> (Spot, &'p str) {
         self.find_below(path).unwrap_or((self.spot, path))
     }
 

@@ -1,11 +1,11 @@
-//! What is wrong with a configuration, all of it at once, each with its line.
+//! What is wrong with a document, all of it at once, each with its line.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 
 use super::tree::{Node, Spot};
 
-/// A configuration that cannot be used, and everything that is wrong with it.
+/// A document that cannot be used, and everything that is wrong with it.
 ///
 /// Prints as a compiler would: each problem with the line that it is on.
 ///
@@ -16,18 +16,20 @@ use super::tree::{Node, Spot};
 ///    |                 ^^^^^^^ did you mean `NodeName`?
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
+pub struct DocumentError {
     file: String,
     text: String,
     problems: Vec<Problem>,
 }
 
-impl ConfigError {
-    pub(super) fn new(file: &str, text: &str, problems: Vec<Problem>) -> Self {
+impl DocumentError {
+    /// Of a file, or of a text that is called so; `text` is all of it.
+    #[must_use]
+    pub fn new(file: &str, text: &str, problems: Vec<Problem>) -> Self {
         Self { file: file.to_owned(), text: text.to_owned(), problems }
     }
 
-    /// The file, as it was named; empty for a configuration that was never in one.
+    /// The file, as it was named; empty for what was never in one.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
@@ -40,9 +42,9 @@ impl ConfigError {
     }
 }
 
-impl std::error::Error for ConfigError {}
+impl std::error::Error for DocumentError {}
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.problems.iter().enumerate() {
             if i > 0 {
@@ -54,7 +56,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// One thing that is wrong with a configuration.
+/// One thing that is wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     path: String,
@@ -79,7 +81,7 @@ impl Problem {
         &self.message
     }
 
-    /// The line in the file, from 1; nothing for a configuration that was never in one.
+    /// The line in the file, from 1; nothing for what was never in one.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.spot.map(|spot| spot.line)
@@ -163,32 +165,32 @@ const WIDEST: usize = 120;
 
 /// Where the parts of reading and checking put what they find.
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
     /// The field at `path` cannot be read; `message` is whole.
-    pub(super) fn mistyped(&self, path: &str, spot: Spot, message: String) {
+    pub fn mistyped(&self, path: &str, spot: Spot, message: String) {
         self.add(path, Some(spot), message, None, true);
     }
 
     /// There is no field `path`.
-    pub(super) fn unknown(&self, path: &str, spot: Spot, message: String, nearest: Option<&str>) {
+    pub fn unknown(&self, path: &str, spot: Spot, message: String, nearest: Option<&str>) {
         let hint = nearest.map(did_you_mean);
         self.add(path, Some(spot), message, hint, true);
     }
 
     /// The document cannot be read.
-    pub(super) fn unreadable(&self, spot: Option<Spot>, message: String) {
+    pub fn unreadable(&self, spot: Option<Spot>, message: String) {
         self.add("", spot, message, None, false);
     }
 
     /// A value that will not do. `value` is as Kubernetes prints it, quoted if it is a string.
-    pub(super) fn invalid(&self, path: &str, value: impl fmt::Display, detail: impl fmt::Display) {
+    pub fn invalid(&self, path: &str, value: impl fmt::Display, detail: impl fmt::Display) {
         self.at(path, format!("Invalid value: {value}: {detail}"));
     }
 
     /// A value that is none of those that would do.
-    pub(super) fn unsupported(&self, path: &str, value: &str, supported: &[&str]) {
+    pub fn unsupported(&self, path: &str, value: &str, supported: &[&str]) {
         let mut list = String::new();
         for value in supported {
             let _ = write!(list, "{}{value:?}", if list.is_empty() { "" } else { ", " });
@@ -197,39 +199,43 @@ impl Problems {
     }
 
     /// The same for a value that is no longer in the document.
-    pub(super) fn unsupported_at(&self, path: &str, spot: Spot, value: &str, supported: &str) {
+    pub fn unsupported_at(&self, path: &str, spot: Spot, value: &str, supported: &str) {
         let message =
             format!("{path}: Unsupported value: {value:?}: supported values: {supported:?}");
         self.add(path, Some(spot), message, None, false);
     }
 
     /// A value that must be there.
-    pub(super) fn required(&self, path: &str, detail: &str) {
+    pub fn required(&self, path: &str, detail: &str) {
         let separator = if detail.is_empty() { "" } else { ": " };
         self.at(path, format!("Required value{separator}{detail}"));
     }
 
     /// Something else that is wrong with the field at `path`.
-    pub(super) fn at(&self, path: &str, reason: impl fmt::Display) {
+    pub fn at(&self, path: &str, reason: impl fmt::Display) {
         self.hinted(path, reason, None);
     }
 
     /// The same, with advice.
-    pub(super) fn hinted(&self, path: &str, reason: impl fmt::Display, hint: Option<String>) {
+    pub fn hinted(&self, path: &str, reason: impl fmt::Display, hint: Option<String>) {
         self.add(path, None, format!("{path}: {reason}"), hint, false);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing is wrong so far.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
     /// Whether something is wrong with the field at `path` or below it.
-    pub(super) fn concern(&self, path: &str) -> bool {
+    #[must_use]
+    pub fn concern(&self, path: &str) -> bool {
         self.0.borrow().iter().any(|problem| is_below(&problem.path, path))
     }
 
     /// All of them with their places in the document, in its order.
-    pub(super) fn located(self, document: Option<&Node>) -> Vec<Problem> {
+    #[must_use]
+    pub fn located(self, document: Option<&Node>) -> Vec<Problem> {
         let mut problems = self.0.into_inner();
         let unread: Vec<String> =
             problems.iter().filter(|p| p.is_unread).map(|p| p.path.clone()).collect();
@@ -262,12 +268,15 @@ fn is_below(path: &str, top: &str) -> bool {
     path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-pub(super) fn did_you_mean(name: &str) -> String {
+/// A hint that names what was probably meant.
+#[must_use]
+pub fn did_you_mean(name: &str) -> String {
     format!("did you mean `{name}`?")
 }
 
 /// The name that was probably meant, if any is near enough.
-pub(super) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = |other: &'a str| {
         let distance = distance(&name.to_lowercase(), &other.to_lowercase());
         (distance <= name.chars().count().max(3) / 3).then_some((distance, other))

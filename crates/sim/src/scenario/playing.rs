@@ -1,0 +1,108 @@
+//! A scenario under way: the one thing that is due next, of all that will happen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use roadstead_cluster::Object;
+use roadstead_cluster::embedded::Cluster;
+use roadstead_queue::Time;
+
+use super::action::{Action, Stage};
+use super::workload::Generator;
+use super::{Fleet, Scenario};
+use crate::Timeline;
+
+/// A [`Scenario`] under way.
+///
+/// Pods of workloads are made when they are due and not before, so a scenario of a million pods
+/// takes no more room than one of ten.
+#[derive(Clone, Debug)]
+pub struct Play {
+    /// By time. What is due at one time happens in the order of the numbers: fleets, then the
+    /// timeline, then workloads, then what follows from these.
+    due: BTreeMap<(Time, usize), Due>,
+    numbers: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Due {
+    Join(Arc<Fleet>),
+    Act(Arc<Action>),
+    Arrive(Box<Generator>),
+}
+
+impl Play {
+    pub(super) fn new(scenario: &Scenario, seed: u64) -> Self {
+        let mut play = Self { due: BTreeMap::new(), numbers: 0 };
+        for fleet in &scenario.fleets {
+            play.plan(at(fleet.at), Due::Join(Arc::clone(fleet)));
+        }
+        for (time, action) in &scenario.entries {
+            play.plan(at(*time), Due::Act(Arc::clone(action)));
+        }
+        for workload in &scenario.workloads {
+            let generator = Generator::new(workload, seed);
+            if let Some(first) = generator.next() {
+                play.plan(at(first), Due::Arrive(Box::new(generator)));
+            }
+        }
+        play
+    }
+
+    fn plan(&mut self, at: Time, due: Due) {
+        self.due.insert((at, self.numbers), due);
+        self.numbers += 1;
+    }
+}
+
+impl Timeline for Play {
+    fn next(&self) -> Option<Time> {
+        self.due.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    fn act(&mut self, now: Time, cluster: &mut Cluster) -> Vec<String> {
+        let mut stage = Stage { now, cluster, troubles: Vec::new(), later: Vec::new() };
+        while let Some(entry) = self.due.first_entry()
+            && entry.key().0 <= now
+        {
+            let ((_, number), due) = entry.remove_entry();
+            match due {
+                Due::Join(fleet) => {
+                    for number in 0..fleet.count {
+                        if let Err(error) = stage.cluster.create(now, fleet.node(number)) {
+                            stage.trouble(&format!("fleet {}", fleet.name), error.to_string());
+                        }
+                    }
+                }
+                Due::Act(action) => stage.perform(&action),
+                Due::Arrive(mut generator) => {
+                    arrive(&mut generator, &mut stage);
+                    if let Some(next) = generator.next() {
+                        self.due.insert((at(next), number), Due::Arrive(generator));
+                    }
+                }
+            }
+            for later in std::mem::take(&mut stage.later) {
+                self.plan(later.at, Due::Act(Arc::new(later.action)));
+            }
+        }
+        stage.troubles
+    }
+}
+
+/// Makes the pod that is due. One that is refused is the last: the next would be as well.
+fn arrive(generator: &mut Generator, stage: &mut Stage<'_>) {
+    let Some(pod) = generator.make() else { return };
+    let pod = Object::from(pod);
+    let what = format!("workload {}, which ends here", generator.name());
+    stage.make_namespace(&what, &pod.key());
+    if let Err(error) = stage.cluster.create(stage.now, pod) {
+        generator.end();
+        stage.trouble(&what, error.to_string());
+    }
+}
+
+fn at(time: Duration) -> Time {
+    Time::ZERO + time
+}

@@ -1,0 +1,5 @@
+//! Scenarios: read, refused, played.
+
+mod broken;
+mod documents;
+mod playing;
