@@ -31,7 +31,6 @@ pub struct Metrics {
     algorithm: Histogram,
     permit_wait: Histogram,
     points: Histogram,
-    evaluations: Counter,
     preemption_attempts: Counter,
     preemption_victims: Histogram,
     missed_wakeups: Counter,
@@ -125,12 +124,6 @@ impl Metrics {
                 2.0,
                 12,
             ),
-            evaluations: counter(
-                "scheduler_plugin_evaluation_total",
-                "[BETA] Number of attempts to schedule pods by each plugin and the extension \
-                 point (available only in PreFilter, Filter, PreScore, and Score).",
-                &["extension_point", "plugin", "profile"],
-            ),
             preemption_attempts: counter(
                 "scheduler_preemption_attempts_total",
                 "[STABLE] Total preemption attempts in the cluster till now.",
@@ -159,13 +152,8 @@ impl Metrics {
         for gauge in Self::gauges(scheduler) {
             gauge.expose(&mut out);
         }
-        let counters = [
-            &self.incoming,
-            &self.attempts,
-            &self.evaluations,
-            &self.preemption_attempts,
-            &self.missed_wakeups,
-        ];
+        let counters =
+            [&self.incoming, &self.attempts, &self.preemption_attempts, &self.missed_wakeups];
         for counter in counters {
             counter.expose(&mut out);
         }
@@ -277,9 +265,6 @@ impl Observer for Metrics {
         match *happening {
             Happening::PointRan { profile, point, status, cost } => {
                 self.points.observe(&[&point, profile, &status], seconds(cost));
-            }
-            Happening::PluginAsked { profile, plugin, point, calls } => {
-                self.evaluations.add(&[&point, &plugin, profile], calls);
             }
             Happening::Searched { cost } => self.algorithm.observe(&[], seconds(cost)),
             Happening::Attempted { profile, result, cost, .. } => {

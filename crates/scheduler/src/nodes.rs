@@ -378,3 +378,30 @@ fn uncount(priorities: &mut BTreeMap<i32, usize>, priority: i32) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use serde_json::json;
+
+    #[test]
+    fn the_lowest_priority_is_that_of_pods_that_are_there() {
+        let pod = |node: &str, priority: i32| json!({"spec": {"nodeName": node, "priority": priority, "containers": []}});
+        let pods = json!([pod("node-1", 5), pod("node-1", 7), pod("node-2", 6), pod("node-2", 5)]);
+        let mut cluster = testing::cluster(json!({"nodes": [{}, {}], "pods": pods}));
+        let [one, two] = ["node-1", "node-2"].map(|name| cluster.world.text(name));
+        let [first, second, last] =
+            ["pod-1", "pod-2", "pod-4"].map(|name| cluster.world.text(name));
+        let nodes = &mut cluster.nodes;
+        assert_eq!(nodes.lowest_priority(), Some(5));
+        nodes.remove_pod(&one, &first);
+        assert_eq!(nodes.lowest_priority(), Some(5), "on the other node");
+        assert_eq!(nodes.get(&one).and_then(|node| node.lowest_priority()), Some(7));
+        nodes.remove_pod(&two, &last);
+        assert_eq!(nodes.lowest_priority(), Some(6));
+        nodes.remove(&two);
+        assert_eq!(nodes.lowest_priority(), Some(7));
+        nodes.remove_pod(&one, &second);
+        assert_eq!(nodes.lowest_priority(), None);
+    }
+}

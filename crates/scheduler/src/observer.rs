@@ -64,17 +64,6 @@ pub enum Happening<'a> {
         /// What it cost.
         cost: u64,
     },
-    /// Plugins were asked about nodes: `calls` of them, or none where answers were remembered.
-    PluginAsked {
-        /// The profile's scheduler name.
-        profile: &'a Text,
-        /// The plugin.
-        plugin: &'static str,
-        /// The point, as metrics call it.
-        point: &'static str,
-        /// How often.
-        calls: u64,
-    },
     /// A node was looked for, preemption included, whatever came of it.
     Searched {
         /// What it cost.

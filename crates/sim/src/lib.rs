@@ -38,7 +38,7 @@ pub use outcome::{
 };
 pub use scenario::Scenario;
 pub use setup::{Setup, SetupError};
-pub use simulation::{Config, End, Progress, RunError, Simulation};
+pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
 pub use statistics::Journal;
 pub use timeline::{Timeline, Uneventful};
 pub use transit::{Delay, Faults};

@@ -57,6 +57,7 @@ pub struct Simulation {
     /// When the scheduler last heard of something that may change where a pod fits.
     stirred: Time,
     cycles: u64,
+    steps: u64,
 }
 
 /// How a simulation runs.
@@ -71,11 +72,30 @@ pub struct Config {
     pub max_cycles: u64,
     /// How the way between scheduler and cluster behaves.
     pub faults: Faults,
+    /// How often pods are looked for that sleep though they could be placed. Default a sample.
+    pub verify: Verify,
+}
+
+/// How often pods are looked for that sleep though they could be placed: a defect of whoever
+/// rejected them. What is found is among the troubles of the outcome, and is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Now and then one class of pods, at hardly any cost.
+    #[default]
+    Sampled,
+    /// After every step all of them, at the cost of a cycle each.
+    Always,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { seed: 0, until: None, max_cycles: 100_000_000, faults: Faults::default() }
+        Self {
+            seed: 0,
+            until: None,
+            max_cycles: 100_000_000,
+            faults: Faults::default(),
+            verify: Verify::Sampled,
+        }
     }
 }
 
@@ -142,6 +162,7 @@ impl Simulation {
             watch: Watch::new(WATCHED, 0),
             stirred: Time::ZERO,
             cycles: 0,
+            steps: 0,
             cluster,
             config,
         }
@@ -220,16 +241,42 @@ impl Simulation {
         self.scheduler.on_time(self.now);
         self.deliver()?;
         self.statistics.note_depth(&self.scheduler, self.now);
-        while self.scheduler.schedule_one(self.now) {
-            self.count_cycle()?;
-            self.deliver()?;
-            if self.cycles.is_multiple_of(CYCLES_BETWEEN_PROGRESS) {
-                progress(&self.progress());
+        loop {
+            while self.scheduler.schedule_one(self.now) {
+                self.count_cycle()?;
+                self.deliver()?;
+                if self.cycles.is_multiple_of(CYCLES_BETWEEN_PROGRESS) {
+                    progress(&self.progress());
+                }
+            }
+            if !self.verify_wakeups() {
+                break;
             }
         }
         self.statistics.note_depth(&self.scheduler, self.now);
         progress(&self.progress());
         Ok(())
+    }
+
+    /// Whether a pod was found that slept though it could be placed; it is to be tried now.
+    fn verify_wakeups(&mut self) -> bool {
+        self.steps += 1;
+        let budget = match self.config.verify {
+            Verify::Always => usize::MAX,
+            Verify::Sampled if self.steps.is_multiple_of(STEPS_BETWEEN_SAMPLES) => 1,
+            Verify::Sampled => return false,
+        };
+        let missed = self.scheduler.verify_wakeups(budget, self.now);
+        for missed in &missed {
+            let (namespace, name) = (missed.pod.namespace(), &missed.pod.name);
+            let (plugins, events) = (missed.rejectors.join(", "), missed.events.join(", "));
+            self.troubles.push(format!(
+                "pod {namespace}/{name} slept though {} would take it: {plugins} rejected it and \
+                 should have heard of one of these: {events}",
+                missed.node
+            ));
+        }
+        !missed.is_empty()
     }
 
     /// Passes on what the scheduler wants done, and whatever has arrived.
@@ -349,3 +396,4 @@ const LEFTOVER_SLACK: Duration = Duration::from_secs(31);
 const BACKOFF_SLACK: Duration = Duration::from_secs(2);
 
 const CYCLES_BETWEEN_PROGRESS: u64 = 256;
+const STEPS_BETWEEN_SAMPLES: u64 = 256;

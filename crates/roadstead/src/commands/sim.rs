@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use roadstead_queue::Time;
 use roadstead_scheduler::{Registry, config};
-use roadstead_sim::{Config, End, Outcome, Setup, Simulation, report};
+use roadstead_sim::{Config, End, Outcome, Setup, Simulation, Verify, report};
 
 use crate::error::Error;
 use crate::input::Input;
@@ -45,6 +45,11 @@ pub(crate) struct Sim {
     /// Also write a page with plots over time, which a browser shows without anything else.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Try out every pod that sleeps after every step, to find those that should have been woken.
+    /// Without it only a sample is tried. What is found is a defect of a plugin: it is told, and
+    /// the pod is tried again.
+    #[arg(long)]
+    verify_wakeups: bool,
     /// Also print a table of every pod.
     #[arg(long)]
     pods: bool,
@@ -88,15 +93,17 @@ Examples:
                                                   go on from where it ended";
 
 impl Sim {
-    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<u8, Error> {
+    pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
         let setup = match &self.config {
-            Some(file) => Setup::new(&super::config::read(file)?, &Registry::default())
-                .map_err(Error::Setup)?,
+            Some(file) => {
+                Setup::new(&super::config::read(file, registry)?, registry).map_err(Error::Setup)?
+            }
             None => Setup::default(),
         };
         let mut input = self.read()?;
         let until = self.until.map(|until| Time::ZERO + until).or(input.until);
-        let config = Config { seed: input.seed, until, ..Config::default() };
+        let verify = if self.verify_wakeups { Verify::Always } else { Verify::Sampled };
+        let config = Config { seed: input.seed, until, verify, ..Config::default() };
         let mut simulation = Simulation::new(input.cluster, setup, config);
         let start = Instant::now();
         let mut line = ProgressLine::new(until);

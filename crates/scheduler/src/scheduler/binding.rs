@@ -31,8 +31,6 @@ pub(super) struct Placed {
     pub(super) node: Text,
     pub(super) framework: Arc<Framework>,
     pub(super) state: CycleState,
-    /// Which binding this is, in the order in which they began.
-    pub(super) number: u64,
     /// When the attempt began, by the observer's clock.
     pub(super) began: u64,
 }
@@ -63,9 +61,16 @@ impl<V: Observer> Scheduler<V> {
         }
         let Some(item) = self.queue.item(&attempt) else { return };
         let (key, incarnation) = (PodKey::of(&placed.pod), item.incarnation());
+        let kept = self.queue.nomination(&key, incarnation);
         self.queue.unnominate(&key, incarnation);
-        self.bindings_begun += 1;
-        placed.number = self.bindings_begun;
+        let own = self.queue.policy().known_node(&placed.node);
+        self.tell_if_given_up(
+            &placed.pod,
+            incarnation,
+            kept.filter(|kept| own != Some(*kept)),
+            now,
+        );
+        self.wakeups.expect(&placed.pod.uid);
 
         let waits =
             match self.reserve(&mut placed, now).and_then(|()| self.permit(&mut placed, now)) {
@@ -282,7 +287,7 @@ impl<V: Observer> Scheduler<V> {
             // It fails only if another pod of that name waits, which then goes first.
             let _ = self.queue.reject_finished(finished, rejection, now);
             let reason = if is_rejection { "Unschedulable" } else { "SchedulerError" };
-            self.report_failure(&current, Nomination::Clear, reason, &status.message());
+            self.report_failure(&current, Nomination::Clear, reason, &status.message(), now);
         }
         if let Some(released) = released.filter(|_| is_rejection) {
             self.tell_released_to_others(&released, now);
@@ -353,6 +358,7 @@ impl<V: Observer> Scheduler<V> {
             }
         });
         self.point_ran(&placed.pod, "Unreserve", "Success", before);
+        self.wakeups.expect_no_more(&placed.pod.uid);
         self.cache.forget(&placed.pod.uid)
     }
 
@@ -388,7 +394,7 @@ impl<V: Observer> Scheduler<V> {
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);
         self.come_back(trial.attempt, pod, rejection, now);
-        self.report_failure(pod, Nomination::Clear, "Unschedulable", &diagnosis.message());
+        self.report_failure(pod, Nomination::Clear, "Unschedulable", &diagnosis.message(), now);
     }
 
     /// Calls plugins that may ask for something, and keeps in mind what they asked for.
@@ -421,13 +427,6 @@ impl<V: Observer> Scheduler<V> {
             let keys = std::mem::take(&mut self.to_activate);
             self.queue.activate(&keys, now);
         }
-    }
-
-    /// The number of the binding that has been under way for longest.
-    pub(super) fn oldest_binding(&self) -> Option<u64> {
-        let permits = self.permits.values().map(|permitting| permitting.placed.number);
-        let binding = self.binding.values().map(|binding| binding.placed.number);
-        permits.chain(binding).min()
     }
 
     /// The pod is deleted while it is assumed to be on a node.

@@ -6,6 +6,7 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Profile, Time};
 
 use super::binding::Placed;
+use super::laps::{self, Lap, Laps};
 use super::search::{Outcome, Search};
 use super::{Nominated, PodKey, Scheduler, Trial};
 use crate::command::{Command, Record};
@@ -33,7 +34,7 @@ impl<V: Observer> Scheduler<V> {
                 Ok(Found::Node(found)) => {
                     let FoundNode { node, state, framework } = *found;
                     self.searched(began);
-                    let placed = Placed { pod, node, framework, state, number: 0, began };
+                    let placed = Placed { pod, node, framework, state, began };
                     self.place(trial.attempt, placed, now);
                     self.settle(now);
                 }
@@ -87,12 +88,23 @@ impl<V: Observer> Scheduler<V> {
         // Its own nomination does not count for a pod, but for all others of its class it does.
         let key = PodKey::of(pod);
         self.touch_nominated(&key);
-        let found = self.search(pod, profile, now);
+        let laps = Laps::new(self.clock);
+        let found = self.search(pod, profile, &laps, now);
+        for Lap { point, status, cost } in laps.into_laps() {
+            let profile = &pod.spec().scheduler_name;
+            self.tell_observer(&Happening::PointRan { profile, point, status, cost });
+        }
         self.touch_nominated(&key);
         found
     }
 
-    fn search(&mut self, pod: &Arc<Pod>, profile: Profile, now: Time) -> Result<Found, Status> {
+    fn search(
+        &mut self,
+        pod: &Arc<Pod>,
+        profile: Profile,
+        laps: &Laps,
+        now: Time,
+    ) -> Result<Found, Status> {
         let rules = self.queue.policy();
         let Some((_, framework)) = rules.profiles.get(usize::from(profile.0)) else {
             return Err(Status::error("no profile of that name"));
@@ -105,7 +117,12 @@ impl<V: Observer> Scheduler<V> {
             now: i128::from(now.as_nanos()),
         };
         let mut state = CycleState::new();
-        let filtered = match framework.pre_filter(&context, &mut state, pod) {
+        let pre_filtered = laps.run(
+            "PreFilter",
+            || framework.pre_filter(&context, &mut state, pod),
+            |failure| laps::name(&failure.status),
+        );
+        let filtered = match pre_filtered {
             Ok(filtered) => filtered,
             Err(failure) if failure.status.code() == Code::Error => return Err(failure.status),
             Err(failure) => {
@@ -121,6 +138,7 @@ impl<V: Observer> Scheduler<V> {
             filtered: &filtered,
             tie_breaker: self.tie_breaker,
             start: self.start,
+            laps,
         };
         if let Some(node) = search.promised_node(&state) {
             return Ok(Found::node(node, state, framework));

@@ -48,21 +48,21 @@ impl<V: Observer> Scheduler<V> {
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         let rejection = Rejection::by(&unschedulable).pending(&pending);
         self.come_back(trial.attempt, pod, rejection, now);
-        self.report_failure(pod, answer.nomination, "Unschedulable", &message);
+        self.report_failure(pod, answer.nomination, "Unschedulable", &message, now);
     }
 
     /// There is no node at all. That is nobody's rejection: the pod backs off.
     pub(super) fn has_no_nodes(&mut self, trial: Trial, pod: &Arc<Pod>, now: Time) {
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         self.come_back(trial.attempt, pod, Rejection::error(), now);
-        self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES);
+        self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES, now);
     }
 
     /// Something went wrong: the pod backs off.
     pub(super) fn went_wrong(&mut self, trial: Trial, pod: &Arc<Pod>, status: &Status, now: Time) {
         self.attempted(pod, AttemptResult::Error, trial.began);
         self.come_back(trial.attempt, pod, Rejection::error(), now);
-        self.report_failure(pod, Nomination::Clear, "SchedulerError", &status.message());
+        self.report_failure(pod, Nomination::Clear, "SchedulerError", &status.message(), now);
     }
 
     /// Puts a pod back whose attempt failed, unless it is gone or was bound meanwhile.
@@ -89,6 +89,7 @@ impl<V: Observer> Scheduler<V> {
         nomination: Nomination,
         reason: &'static str,
         message: &str,
+        now: Time,
     ) {
         let key = PodKey::of(pod);
         let Some(queued) = self.queue.policy_mut().queued(pod) else { return };
@@ -97,6 +98,7 @@ impl<V: Observer> Scheduler<V> {
             Nomination::Clear => Some(Text::unshared("")),
             Nomination::Set(node) => Some(node.clone()),
         };
+        let kept = self.queue.nomination(&key, queued.incarnation());
         match nomination {
             Nomination::Keep => {}
             Nomination::Clear => self.queue.unnominate(&key, queued.incarnation()),
@@ -105,6 +107,7 @@ impl<V: Observer> Scheduler<V> {
                 self.queue.nominate(&key, queued.incarnation(), node);
             }
         }
+        self.tell_if_given_up(pod, queued.incarnation(), kept, now);
         self.record_failure_event(pod, message.to_owned());
         let observed_generation = pod.generation;
         let condition = Condition { reason, message: message.to_owned(), observed_generation };

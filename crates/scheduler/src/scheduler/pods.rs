@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, PodChange, PodPhase};
-use roadstead_queue::{Action, Audience, Name, Rejectors, Resource, Time};
+use roadstead_queue::{Action, Audience, Item, Name, NodeId, Rejectors, Resource, Time};
 
 use super::rules::event;
 use super::{PodKey, QueuedPod, Scheduler};
@@ -40,6 +40,7 @@ impl<V: Observer> Scheduler<V> {
     pub fn pod_gone(&mut self, key: &PodKey, now: Time) {
         let Some(known) = self.queue.policy_mut().pods.remove(key) else { return };
         let pod = known.pod;
+        self.wakeups.expect_no_more(&pod.uid);
         self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
         if pod.node_name.is_some() {
             self.cache.remove_pod(&pod.uid);
@@ -50,17 +51,21 @@ impl<V: Observer> Scheduler<V> {
             return;
         }
         let before = self.ticks();
+        let kept = self.queue.nomination(key, known.incarnation);
         self.queue.delete(Name::new(key, known.incarnation), now);
         self.handled("UnschedulablePodDelete", before);
         if self.cache.is_assumed(&pod.uid) {
             self.assumed_pod_deleted(&pod, now);
         } else if pod.nominated_node.is_some() {
             self.nomination_ended(&pod, now);
+        } else {
+            self.tell_if_given_up(&pod, known.incarnation, kept, now);
         }
     }
 
     /// A decision came to nothing: what it took is free again.
     pub(super) fn forget(&mut self, pod: &Pod, now: Time) {
+        self.wakeups.expect_no_more(&pod.uid);
         if let Some(assumed) = self.cache.forget(&pod.uid) {
             self.tell(events::ASSIGNED_POD, Action::DELETE, Some(assumed), None, now);
         }
@@ -86,16 +91,23 @@ impl<V: Observer> Scheduler<V> {
         }
         let before = self.ticks();
         let changes = changes(events::UNSCHEDULABLE_POD, old, pod);
-        if let Some(queued) = self.queue.policy_mut().queued(pod) {
-            self.queue.update(queued, changes, now);
-            self.handled("UnschedulablePodUpdate", before);
-        }
+        let Some(queued) = self.queue.policy_mut().queued(pod) else { return };
+        let incarnation = queued.incarnation();
+        let kept = self.queue.nomination(&PodKey::of(pod), incarnation);
+        self.queue.update(queued, changes, now);
+        self.handled("UnschedulablePodUpdate", before);
         if old.nominated_node.is_some() && old.nominated_node != pod.nominated_node {
             self.nomination_ended(old, now);
+        } else {
+            self.tell_if_given_up(pod, incarnation, kept, now);
         }
     }
 
     fn assigned_pod_added(&mut self, pod: Arc<Pod>, now: Time) {
+        self.wakeups.expect_no_more(&pod.uid);
+        if pod.is_terminating() {
+            self.wakeups.expect(&pod.uid);
+        }
         self.cache.set_pod(pod.clone());
         self.tell(events::ASSIGNED_POD, Action::ADD, None, Some(pod), now);
     }
@@ -105,6 +117,7 @@ impl<V: Observer> Scheduler<V> {
             return;
         }
         if pod.is_terminating() {
+            self.wakeups.expect(&pod.uid);
             self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
         }
         self.cache.set_pod(pod.clone());
@@ -114,11 +127,13 @@ impl<V: Observer> Scheduler<V> {
     }
 
     /// Somebody has bound the pod: it waits no more.
-    fn leave_queue(&mut self, pod: &Pod, now: Time) {
+    fn leave_queue(&mut self, pod: &Arc<Pod>, now: Time) {
         let key = PodKey::of(pod);
         let incarnation = self.queue.policy().pods.get(&key).map(|known| known.incarnation);
         if let Some(incarnation) = incarnation {
+            let kept = self.queue.nomination(&key, incarnation);
             self.queue.delete(Name::new(&key, incarnation), now);
+            self.tell_if_given_up(pod, incarnation, kept, now);
         }
     }
 
@@ -129,6 +144,31 @@ impl<V: Observer> Scheduler<V> {
         let old = Some(Object::Pod(pod.clone()));
         let event = event(events::ASSIGNED_POD, Action::DELETE, old, None);
         self.queue.on_event_for(event, &Audience::Classes(&may_profit), now);
+    }
+
+    /// If the node that was kept for the pod is no longer, the others hear of it at once.
+    // S6: upstream tells them when the pod's status shows it, and not at all if the pod has got
+    // another node meanwhile.
+    pub(super) fn tell_if_given_up(
+        &mut self,
+        pod: &Arc<Pod>,
+        incarnation: u64,
+        kept: Option<NodeId>,
+        now: Time,
+    ) {
+        let Some(kept) = kept else { return };
+        if self.queue.nomination(&PodKey::of(pod), incarnation) == Some(kept) {
+            return;
+        }
+        let mut before = (**pod).clone();
+        before.nominated_node = self.queue.policy().node_name(kept).cloned();
+        let priority = pod.spec().priority;
+        let may_profit = |item: &QueuedPod, _: &Rejectors| {
+            item.pod.spec().priority <= priority && item.pod.uid != pod.uid
+        };
+        let old = Some(Object::Pod(Arc::new(before)));
+        let event = event(events::ASSIGNED_POD, Action::DELETE, old, None);
+        self.queue.on_event_for(event, &Audience::Items(&may_profit), now);
     }
 
     fn tell(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use roadstead_model::{Pod, Text};
 
+use super::laps::{Laps, name};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
 use crate::framework::{
     Code, Context, CycleState, Feasible, Framework, PreFiltered, Reaches, Status,
@@ -29,6 +30,7 @@ pub(super) struct Search<'a> {
     pub(super) tie_breaker: u64,
     /// Where to start, if not all nodes are looked at.
     pub(super) start: usize,
+    pub(super) laps: &'a Laps,
 }
 
 /// What a search came to.
@@ -92,18 +94,39 @@ impl<'a> Search<'a> {
 
     fn afresh(&self, state: &mut CycleState) -> Result<Searched, Status> {
         let Self { framework, context, pod, filtered, .. } = *self;
+<<<<<<< HEAD
         let left = filtered.left(context.nodes);
         let enough = framework.enough(left.len());
         let order = self.order(&left, enough);
         let found = framework.filter_each(context, state, pod, filtered, order, enough)?;
+=======
+        let places = filtered.places(context.nodes);
+        let enough = framework.enough(places.len());
+        let order = self.order(places.len(), enough).map(|at| places[at]);
+        let found = self.laps.run(
+            "Filter",
+            || framework.filter_each(context, state, pod, filtered, order, enough),
+            name,
+        )?;
+>>>>>>> main
         let visited = found.feasible.len() + found.diagnosis.refused();
         let outcome = match found.feasible.as_slice() {
             [] => Outcome::Nowhere(found.diagnosis),
             [only] => Outcome::Node(only.name().clone()),
             several => {
+<<<<<<< HEAD
                 let scores = framework.score(context, state, pod, several)?;
                 let slots = several.iter().map(|node| node.slot());
                 self.node(self.best(slots.zip(scores.iter().map(|score| score.total))))?
+=======
+                let scores = self.laps.run(
+                    "Score",
+                    || framework.score(context, state, pod, several),
+                    name,
+                )?;
+                let places = several.iter().filter_map(|node| context.nodes.position(node.name()));
+                self.node(self.best(places.zip(scores.iter().map(|score| score.total))))?
+>>>>>>> main
             }
         };
         Ok(Searched { outcome, visited })
@@ -118,8 +141,15 @@ impl<'a> Search<'a> {
         let nodes = context.nodes;
         let Reaches { local, wide, must_ask_all } = framework.filter_reaches(context, state, pod);
         let filters = || local.iter().map(|local| local.at);
-        remembered
-            .follow(nodes, &local, |node| framework.judge(filters(), context, state, pod, node))?;
+        self.laps.run(
+            "Filter",
+            || {
+                remembered.follow(nodes, &local, |node| {
+                    framework.judge(filters(), context, state, pod, node)
+                })
+            },
+            |_| "Error",
+        )?;
         let verdicts = Arc::clone(remembered.verdicts());
         let are_all_looked_at = framework.enough(nodes.len()) == nodes.len();
         if wide.is_empty() && are_all_looked_at {
@@ -268,9 +298,18 @@ impl<'a> Search<'a> {
         are_all: bool,
     ) -> Result<Outcome, Halt> {
         let Self { framework, context, pod, .. } = *self;
+<<<<<<< HEAD
         let list =
             || feasible().into_iter().filter_map(|slot| context.nodes.in_slot(slot)).collect();
         framework.pre_score(context, state, pod, &Feasible::new(&list))?;
+=======
+        let list = || feasible().into_iter().filter_map(|at| context.nodes.at(at)).collect();
+        self.laps.run(
+            "PreScore",
+            || framework.pre_score(context, state, pod, &Feasible::new(&list)),
+            name,
+        )?;
+>>>>>>> main
         let wide = self.follow_scores(state, remembered)?;
         if are_all && wide.is_empty() {
             let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
@@ -290,9 +329,15 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<usize>, Unrememberable> {
         let Self { framework, context, pod, .. } = *self;
         let Reaches { local, wide, .. } = framework.score_reaches(context, state, pod);
-        remembered.follow_scores(context.nodes, &local, &framework.scales(&local), |node| {
-            framework.score_locally(&local, context, state, pod, node)
-        })?;
+        self.laps.run(
+            "Score",
+            || {
+                remembered.follow_scores(context.nodes, &local, &framework.scales(&local), |node| {
+                    framework.score_locally(&local, context, state, pod, node)
+                })
+            },
+            |_| "Error",
+        )?;
         Ok(wide)
     }
 

@@ -36,8 +36,12 @@ pub(super) struct Wakeups {
     event: u64,
     /// Which event was the last when a class was seen not to fit anywhere.
     looked: BTreeMap<(u16, u64), u64>,
-    /// Pods that would fit only because of bindings under way, perhaps, and the last of these:
-    /// when they are done their events will have come.
+    /// Pods of which everyone will hear more: they are being bound, or leave. What they are about
+    /// to change counts already, in part. By uid, numbered.
+    expected: BTreeMap<Text, u64>,
+    expectations: u64,
+    /// Pods that would fit, but perhaps only because of pods that are expected to be heard of, and
+    /// the number of the last of these: when they were, the events have come.
     suspects: BTreeMap<Text, u64>,
     /// Where the last search ended.
     cursor: u64,
@@ -148,16 +152,16 @@ impl<V: Observer> Scheduler<V> {
         candidates.feasible.first().map(|node| node.name().clone())
     }
 
-    /// Whether the pod may fit only because of a pod that is being bound, of which everyone will
-    /// hear once it is.
+    /// Whether the pod may fit only because of a pod of which everyone will hear more.
     fn is_news_under_way(&mut self, pod: &Pod) -> bool {
-        let oldest = self.oldest_binding();
+        let oldest = self.wakeups.expected.values().copied().min();
         match (self.wakeups.suspects.get(&pod.uid), oldest) {
             (_, None) => {}
             (Some(&last), Some(oldest)) if oldest > last => {}
             (Some(_), Some(_)) => return true,
             (None, Some(_)) => {
-                self.wakeups.suspects.insert(pod.uid.clone(), self.bindings_begun);
+                let last = self.wakeups.expectations;
+                self.wakeups.suspects.insert(pod.uid.clone(), last);
                 return true;
             }
         }
@@ -173,6 +177,19 @@ impl<V: Observer> Scheduler<V> {
 }
 
 impl Wakeups {
+    /// Everyone will hear of the pod again.
+    pub(super) fn expect(&mut self, pod: &Text) {
+        if !self.expected.contains_key(pod) {
+            self.expectations += 1;
+            self.expected.insert(pod.clone(), self.expectations);
+        }
+    }
+
+    /// Everyone has heard of it, or never will.
+    pub(super) fn expect_no_more(&mut self, pod: &Text) {
+        self.expected.remove(pod);
+    }
+
     fn note(&mut self, event: &ClusterEvent) {
         if !self.is_on {
             return;

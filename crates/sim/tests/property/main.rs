@@ -12,7 +12,7 @@ mod naive;
 use std::time::Duration;
 
 use roadstead_cluster::embedded::{self, Cluster};
-use roadstead_sim::{Config, Delay, End, Faults, Setup, Simulation};
+use roadstead_sim::{Config, Delay, End, Faults, Setup, Simulation, Verify};
 
 use crate::churn::{Churn, Random};
 
@@ -47,11 +47,21 @@ fn run(seed: u64) -> Simulation {
     let mut random = Random::new(seed);
     let mut cluster = Cluster::new(embedded::Config { seed, ..embedded::Config::default() });
     let mut churn = Churn::new(&mut random, &mut cluster);
-    let config =
-        Config { seed, max_cycles: 100_000, faults: faults(&mut random), ..Config::default() };
+    let config = Config {
+        seed,
+        max_cycles: 100_000,
+        faults: faults(&mut random),
+        verify: Verify::Always,
+        ..Config::default()
+    };
     let mut simulation = Simulation::new(cluster, Setup::default(), config);
     match simulation.run(&mut churn, &mut |_| ()) {
-        Ok(End::Quiet) => simulation,
+        Ok(End::Quiet) => {
+            let troubles = simulation.outcome().troubles;
+            let slept = troubles.iter().find(|trouble| trouble.contains("slept"));
+            assert_eq!(slept, None, "seed {seed}: nobody sleeps through what would wake it");
+            simulation
+        }
         other => panic!("seed {seed}: {other:?}"),
     }
 }
