@@ -147,7 +147,8 @@ pub(crate) static CASES: [Case; 9] = [
             });
             let constraint = json!({"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule",
                 "nodeTaintsPolicy": "Honor", "labelSelector": {"matchLabels": {"color": "blue"}}});
-            cluster.pods("measured", 800, plain(), spread("blue", constraint))
+            settle(cluster, 100, plain(), spread("blue", constraint.clone()));
+            cluster.pods("measured", 700, plain(), spread("blue", constraint))
         },
         drive: all_are_bound,
     },

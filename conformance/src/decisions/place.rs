@@ -80,9 +80,9 @@ fn note_filters(
     feasible: &[&NodeInfo],
     diagnosis: &Diagnosis,
 ) {
-    for (at, node) in scene.nodes.iter().enumerate() {
+    for node in scene.nodes.iter() {
         let fits = feasible.iter().any(|known| known.name() == node.name());
-        let refusal = (!fits).then(|| Refusal::from(diagnosis.status(at)));
+        let refusal = (!fits).then(|| Refusal::from(diagnosis.status(node)));
         outcome.filter.insert(node.name().to_string(), refusal);
     }
 }

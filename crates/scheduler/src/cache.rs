@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use roadstead_model::{Node, Pod, Text};
 
-use crate::nodes::{NodeInfo, Nodes};
+use crate::nodes::{NodeInfo, Nodes, Slot};
 
 /// Nodes with their pods: those that the cluster shows, and those that were assumed because the
 /// scheduler has decided for a node and the cluster does not show it yet.
@@ -14,7 +14,7 @@ use crate::nodes::{NodeInfo, Nodes};
 pub struct Cache {
     nodes: Nodes,
     /// Nodes zone by zone, in the order of arrival.
-    zones: Vec<(Text, Vec<Text>)>,
+    zones: Vec<(Text, Vec<Slot>)>,
     /// Whether the nodes are no longer in the order of their zones.
     is_out_of_order: bool,
     /// Pods on nodes that the cluster has not shown.
@@ -42,11 +42,11 @@ impl Cache {
         let name = node.name.clone();
         match self.nodes.get(&name) {
             Some(known) => {
-                let moved = known.node().zone != node.zone;
+                let (slot, moved) = (known.slot(), known.node().zone != node.zone);
                 self.nodes.set_node(node.clone());
                 if moved {
-                    self.leave_zone(&name);
-                    self.join_zone(&node);
+                    self.leave_zone(slot);
+                    self.join_zone(slot, &node.zone);
                 }
             }
             None => {
@@ -54,8 +54,8 @@ impl Cache {
                 for pod in self.ghosts.remove(&name).unwrap_or_default() {
                     info.add_pod(&pod);
                 }
-                self.nodes.insert(info);
-                self.join_zone(&node);
+                let slot = self.nodes.insert(info);
+                self.join_zone(slot, &node.zone);
             }
         }
     }
@@ -63,7 +63,7 @@ impl Cache {
     /// A node is gone. The pods on it are kept until they go themselves.
     pub fn remove_node(&mut self, name: &Text) {
         let Some(info) = self.nodes.remove(name) else { return };
-        self.leave_zone(name);
+        self.leave_zone(info.slot());
         if !info.pods().is_empty() {
             self.ghosts.insert(name.clone(), info.pods().to_vec());
         }
@@ -134,7 +134,7 @@ impl Cache {
     /// The nodes, one of each zone in turn.
     pub fn nodes(&mut self) -> &Nodes {
         if std::mem::take(&mut self.is_out_of_order) {
-            self.nodes.sort_by(&round_robin(&self.zones));
+            self.nodes.set_order(round_robin(&self.zones));
         }
         &self.nodes
     }
@@ -165,27 +165,27 @@ impl Cache {
         Some(placed)
     }
 
-    fn join_zone(&mut self, node: &Node) {
+    fn join_zone(&mut self, node: Slot, zone: &Text) {
         self.is_out_of_order = true;
-        match self.zones.iter_mut().find(|(zone, _)| *zone == node.zone) {
-            Some((_, names)) => names.push(node.name.clone()),
-            None => self.zones.push((node.zone.clone(), vec![node.name.clone()])),
+        match self.zones.iter_mut().find(|(known, _)| known == zone) {
+            Some((_, nodes)) => nodes.push(node),
+            None => self.zones.push((zone.clone(), vec![node])),
         }
     }
 
-    fn leave_zone(&mut self, name: &Text) {
+    fn leave_zone(&mut self, node: Slot) {
         self.is_out_of_order = true;
-        for (_, names) in &mut self.zones {
-            names.retain(|known| known != name);
+        for (_, nodes) in &mut self.zones {
+            nodes.retain(|known| *known != node);
         }
-        self.zones.retain(|(_, names)| !names.is_empty());
+        self.zones.retain(|(_, nodes)| !nodes.is_empty());
     }
 }
 
 /// One node of each zone in turn, until all have had theirs.
-fn round_robin(zones: &[(Text, Vec<Text>)]) -> Vec<Text> {
-    let longest = zones.iter().map(|(_, names)| names.len()).max().unwrap_or(0);
+fn round_robin(zones: &[(Text, Vec<Slot>)]) -> Vec<Slot> {
+    let longest = zones.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(0);
     (0..longest)
-        .flat_map(|turn| zones.iter().filter_map(move |(_, names)| names.get(turn).cloned()))
+        .flat_map(|turn| zones.iter().filter_map(move |(_, nodes)| nodes.get(turn).copied()))
         .collect()
 }

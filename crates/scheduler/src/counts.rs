@@ -194,7 +194,14 @@ pub(crate) struct KeptCounts(Mutex<Option<Box<Counts>>>);
 
 impl KeptCounts {
     /// Asks for counts of these nodes, which they are made of if there are none yet.
-    pub(crate) fn ask<R>(&self, nodes: &[NodeInfo], ask: impl FnOnce(&mut Counts) -> R) -> R {
+    pub(crate) fn ask<'a, N, R>(
+        &self,
+        nodes: impl FnOnce() -> N,
+        ask: impl FnOnce(&mut Counts) -> R,
+    ) -> R
+    where
+        N: IntoIterator<Item = &'a NodeInfo>,
+    {
         let mut kept = self.0.lock().unwrap_or_else(|poisoned| {
             // Whoever panicked while asking may have left a table half made: better none.
             self.0.clear_poison();
@@ -202,7 +209,7 @@ impl KeptCounts {
             *kept = None;
             kept
         });
-        let counts = kept.get_or_insert_with(|| Box::new(Counts::over(nodes)));
+        let counts = kept.get_or_insert_with(|| Box::new(Counts::over(nodes())));
         counts.begin();
         ask(counts)
     }

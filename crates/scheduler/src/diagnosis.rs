@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::framework::{Code, PreFiltered, Reason, Status};
+use crate::nodes::{NodeInfo, Slot};
 
 pub(crate) use verdicts::{Refusal, Verdicts};
 
@@ -41,7 +42,7 @@ impl Diagnosis {
     /// This is wrong with the one node that there is to speak of.
     pub(crate) fn one(status: Status) -> Self {
         let mut verdicts = Verdicts::new(1);
-        verdicts.set(0, Some(Refusal { status, filter: 0 }));
+        verdicts.set(Slot::new(0), Some(Refusal { status, filter: 0 }));
         Self::new(Arc::new(verdicts), &PreFiltered::default())
     }
 
@@ -60,10 +61,10 @@ impl Diagnosis {
         }
     }
 
-    /// What is wrong with the node at that place in the cluster's order.
+    /// What is wrong with the node, which is one of the cluster's.
     #[must_use]
-    pub fn status(&self, node: usize) -> &Status {
-        self.verdicts.get(node).map_or(&self.absent, |refusal| &refusal.status)
+    pub fn status(&self, node: &NodeInfo) -> &Status {
+        self.verdicts.get(node.slot()).map_or(&self.absent, |refusal| &refusal.status)
     }
 
     /// How many nodes have a status of that kind.

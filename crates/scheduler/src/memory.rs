@@ -41,7 +41,7 @@ impl Memory {
     }
 
     fn make_room(&mut self) {
-        let nodes = |kept: &Kept| kept.remembered.nodes();
+        let nodes = |kept: &Kept| kept.remembered.slots();
         let mut total: usize = self.classes.values().map(nodes).sum();
         while total > self.most_nodes || self.classes.len() >= MOST_CLASSES {
             let Some((&oldest, kept)) = self.classes.iter().min_by_key(|(_, kept)| kept.last_use)
@@ -79,7 +79,7 @@ mod tests {
         let profile = Profile(0);
         let mut use_it = |class| {
             let remembered = memory.of(profile, class);
-            let is_new = remembered.nodes() == 0;
+            let is_new = remembered.slots() == 0;
             remembered.follow(&cluster.nodes, &[], |_| Ok(())).expect("all nodes fit");
             is_new
         };

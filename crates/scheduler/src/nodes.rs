@@ -161,15 +161,13 @@ impl NodeInfo {
 /// The nodes of a cluster, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
-    nodes: Vec<NodeInfo>,
-    by_name: HashMap<Text, usize>,
-    /// Where in the order the node of each slot is.
-    positions: Vec<usize>,
+    /// In the order of nodes.
+    order: Vec<Slot>,
+    by_name: HashMap<Text, Slot>,
+    by_slot: Vec<Option<NodeInfo>>,
     /// Slots of nodes that are gone.
     free_slots: Vec<Slot>,
     changes: Changes,
-    /// Counts changes of the order.
-    layout: u64,
     /// How many pods of each priority there are.
     priorities: BTreeMap<i32, usize>,
     /// By every name that a node gives them.
@@ -188,27 +186,29 @@ impl Nodes {
         all
     }
 
-    /// A node came.
-    pub(crate) fn insert(&mut self, mut info: NodeInfo) {
-        info.slot = self.free_slots.pop().unwrap_or_else(|| Slot::new(self.nodes.len()));
-        self.positions.resize(self.positions.len().max(info.slot.index() + 1), 0);
-        self.positions[info.slot.index()] = self.nodes.len();
+    /// A node came; its slot is returned.
+    pub(crate) fn insert(&mut self, mut info: NodeInfo) -> Slot {
+        info.slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.by_slot.push(None);
+            Slot::new(self.by_slot.len() - 1)
+        });
         self.changes.note(info.slot);
-        self.layout += 1;
         self.counts.follow(|counts| counts.on_node(&info));
         for pod in info.pods() {
             *self.priorities.entry(pod.spec().priority).or_default() += 1;
         }
         self.images.hold(info.node());
         self.images.nodes_changed();
-        self.by_name.insert(info.name().clone(), self.nodes.len());
-        self.nodes.push(info);
+        self.by_name.insert(info.name().clone(), info.slot);
+        self.order.push(info.slot);
+        let slot = info.slot;
+        self.by_slot[slot.index()] = Some(info);
+        slot
     }
 
     /// A known node changed.
     pub(crate) fn set_node(&mut self, node: Arc<Node>) {
-        let Some(&at) = self.by_name.get(&node.name) else { return };
-        let info = &mut self.nodes[at];
+        let Some(info) = known(&self.by_name, &mut self.by_slot, &node.name) else { return };
         if info.node.images != node.images {
             self.images.release(&info.node);
             self.images.hold(&node);
@@ -225,8 +225,7 @@ impl Nodes {
 
     /// A pod came to a node. Whether the node is known.
     pub fn add_pod(&mut self, node: &Text, pod: &Arc<Pod>) -> bool {
-        let Some(&at) = self.by_name.get(node) else { return false };
-        let info = &mut self.nodes[at];
+        let Some(info) = known(&self.by_name, &mut self.by_slot, node) else { return false };
         info.add_pod(pod);
         self.changes.note(info.slot);
         *self.priorities.entry(pod.spec().priority).or_default() += 1;
@@ -236,8 +235,7 @@ impl Nodes {
 
     /// A pod left a node. Whether the node is known.
     pub fn remove_pod(&mut self, node: &Text, uid: &Text) -> bool {
-        let Some(&at) = self.by_name.get(node) else { return false };
-        let info = &mut self.nodes[at];
+        let Some(info) = known(&self.by_name, &mut self.by_slot, node) else { return false };
         if let Some(pod) = info.remove_pod(uid) {
             self.changes.note(info.slot);
             uncount(&mut self.priorities, pod.spec().priority);
@@ -248,78 +246,81 @@ impl Nodes {
 
     /// Something else that matters for what runs on a node changed.
     pub(crate) fn touch(&mut self, name: &Text) {
-        if let Some(&at) = self.by_name.get(name) {
-            self.changes.note(self.nodes[at].slot);
+        if let Some(&slot) = self.by_name.get(name) {
+            self.changes.note(slot);
         }
     }
 
-    /// A node is gone. Another may take its place in the order.
+    /// A node is gone.
     pub(crate) fn remove(&mut self, name: &Text) -> Option<NodeInfo> {
-        let at = self.by_name.remove(name)?;
-        let info = self.nodes.swap_remove(at);
-        if let Some(moved) = self.nodes.get(at) {
-            self.by_name.insert(moved.name().clone(), at);
-            self.positions[moved.slot.index()] = at;
-        }
+        let slot = self.by_name.remove(name)?;
+        let info = self.by_slot[slot.index()].take()?;
+        self.order.retain(|other| *other != slot);
         for pod in info.pods() {
             uncount(&mut self.priorities, pod.spec().priority);
         }
         self.images.release(info.node());
         self.images.nodes_changed();
         self.counts.follow(|counts| counts.on_node_gone(&info));
-        self.changes.forget(info.slot);
-        self.layout += 1;
-        self.free_slots.push(info.slot);
+        self.changes.note(slot);
+        self.free_slots.push(slot);
         Some(info)
     }
 
-    /// Puts the nodes in this order; those that it does not name come last.
-    pub(crate) fn sort_by(&mut self, order: &[Text]) {
-        let rank: HashMap<&Text, usize> =
-            order.iter().enumerate().map(|(rank, name)| (name, rank)).collect();
-        self.nodes.sort_by_cached_key(|node| rank.get(node.name()).copied().unwrap_or(usize::MAX));
-        for (at, node) in self.nodes.iter().enumerate() {
-            self.positions[node.slot.index()] = at;
-            if let Some(known) = self.by_name.get_mut(node.name()) {
-                *known = at;
-            }
-        }
-        self.layout += 1;
+    /// Puts the nodes in this order, which names each of them once.
+    pub(crate) fn set_order(&mut self, order: Vec<Slot>) {
+        debug_assert_eq!(order.len(), self.order.len(), "each node has its place");
+        self.order = order;
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.order.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.order.is_empty()
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &NodeInfo> {
-        self.nodes.iter()
+        let node = |slot: &Slot| self.by_slot[slot.index()].as_ref();
+        self.order.iter().map(move |slot| node(slot).expect("a place in the order has a node"))
     }
 
-    /// The node at that place.
+    /// The node at that place in the order.
     #[must_use]
     pub fn at(&self, index: usize) -> Option<&NodeInfo> {
-        self.nodes.get(index)
+        self.in_slot(*self.order.get(index)?)
     }
 
     /// The node of that name.
     #[must_use]
     pub fn get(&self, name: &Text) -> Option<&NodeInfo> {
-        self.by_name.get(name).map(|at| &self.nodes[*at])
+        self.in_slot(*self.by_name.get(name)?)
     }
 
-    /// The place of the node of that name.
-    #[must_use]
-    pub fn position(&self, name: &Text) -> Option<usize> {
+    /// The node in that slot, if there is one.
+    pub(crate) fn in_slot(&self, slot: Slot) -> Option<&NodeInfo> {
+        self.by_slot.get(slot.index())?.as_ref()
+    }
+
+    /// The slot of the node of that name.
+    pub(crate) fn slot(&self, name: &Text) -> Option<Slot> {
         self.by_name.get(name).copied()
+    }
+
+    /// All slots that have a node, in the order of nodes.
+    pub(crate) fn order(&self) -> &[Slot] {
+        &self.order
+    }
+
+    /// How many slots there are, those that have no node included.
+    pub(crate) fn slots(&self) -> usize {
+        self.by_slot.len()
     }
 
     /// Counts changes of nodes; never goes back.
@@ -327,14 +328,9 @@ impl Nodes {
         self.changes.clock()
     }
 
-    /// Counts changes of the order; never goes back.
-    pub(crate) fn layout(&self) -> u64 {
-        self.layout
-    }
-
-    /// The places of nodes that changed after `clock`, latest first.
-    pub(crate) fn changed_since(&self, clock: u64) -> impl Iterator<Item = usize> {
-        self.changes.since(clock).map(|slot| self.positions[slot.index()])
+    /// The slots whose nodes changed, came or went after `clock`, latest first.
+    pub(crate) fn changed_since(&self, clock: u64) -> impl Iterator<Item = Slot> {
+        self.changes.since(clock)
     }
 
     /// The lowest priority of any pod on any node.
@@ -345,14 +341,14 @@ impl Nodes {
 
     /// Asks for numbers over all nodes, which are kept up to date from the first question on.
     pub(crate) fn count<R>(&self, ask: impl FnOnce(&mut Counts) -> R) -> R {
-        self.counts.ask(&self.nodes, ask)
+        self.counts.ask(|| self.iter(), ask)
     }
 
     /// Whether some pod uses the claim, other than for an ephemeral volume.
     #[must_use]
     pub fn is_claim_used(&self, namespace: &Text, claim: &Text) -> bool {
         let is_it = |volume: &Volume| matches!(volume, Volume::Claim(name) if name == claim);
-        self.nodes.iter().flat_map(NodeInfo::pods).any(|pod| {
+        self.iter().flat_map(NodeInfo::pods).any(|pod| {
             !pod.spec().volumes.is_empty()
                 && pod.namespace() == namespace
                 && pod.spec().volumes.iter().any(is_it)
@@ -365,11 +361,47 @@ impl Nodes {
     }
 }
 
+/// The node of that name.
+fn known<'a>(
+    by_name: &HashMap<Text, Slot>,
+    by_slot: &'a mut [Option<NodeInfo>],
+    name: &Text,
+) -> Option<&'a mut NodeInfo> {
+    by_slot.get_mut(by_name.get(name)?.index())?.as_mut()
+}
+
 fn uncount(priorities: &mut BTreeMap<i32, usize>, priority: i32) {
     if let Some(count) = priorities.get_mut(&priority) {
         *count -= 1;
         if *count == 0 {
             priorities.remove(&priority);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use serde_json::json;
+
+    #[test]
+    fn the_lowest_priority_is_that_of_pods_that_are_there() {
+        let pod = |node: &str, priority: i32| json!({"spec": {"nodeName": node, "priority": priority, "containers": []}});
+        let pods = json!([pod("node-1", 5), pod("node-1", 7), pod("node-2", 6), pod("node-2", 5)]);
+        let mut cluster = testing::cluster(json!({"nodes": [{}, {}], "pods": pods}));
+        let [one, two] = ["node-1", "node-2"].map(|name| cluster.world.text(name));
+        let [first, second, last] =
+            ["pod-1", "pod-2", "pod-4"].map(|name| cluster.world.text(name));
+        let nodes = &mut cluster.nodes;
+        assert_eq!(nodes.lowest_priority(), Some(5));
+        nodes.remove_pod(&one, &first);
+        assert_eq!(nodes.lowest_priority(), Some(5), "on the other node");
+        assert_eq!(nodes.get(&one).and_then(|node| node.lowest_priority()), Some(7));
+        nodes.remove_pod(&two, &last);
+        assert_eq!(nodes.lowest_priority(), Some(6));
+        nodes.remove(&two);
+        assert_eq!(nodes.lowest_priority(), Some(7));
+        nodes.remove_pod(&one, &second);
+        assert_eq!(nodes.lowest_priority(), None);
     }
 }

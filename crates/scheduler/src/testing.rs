@@ -154,10 +154,10 @@ impl Cluster {
             Err(status) => return vec![words(&status); self.nodes.len()],
         };
         let fits = |node: &NodeInfo| found.feasible.iter().any(|f| f.name() == node.name());
-        let say = |(at, node)| {
-            if fits(node) { FITS.to_owned() } else { words(found.diagnosis.status(at)) }
+        let say = |node| {
+            if fits(node) { FITS.to_owned() } else { words(found.diagnosis.status(node)) }
         };
-        self.nodes.iter().enumerate().map(say).collect()
+        self.nodes.iter().map(say).collect()
     }
 
     /// The plugin's normalised scores of all nodes, in order; `None` if it sits out.

@@ -163,7 +163,7 @@ fn what_if(
 ) -> Option<Vec<String>> {
     let (context, mut state) = (context(nodes, listers), CycleState::new());
     framework.pre_filter(&context, &mut state, pod).ok()?;
-    if !state.skip_filter.is_empty() {
+    if framework.plugins().any(|plugin| state.skip_filter.has(plugin.name())) {
         return None;
     }
     // There and back again first.

@@ -1,20 +1,20 @@
 //! What is wrong with each of many nodes, where few things are wrong with most of them.
 
 use crate::framework::Status;
+use crate::nodes::Slot;
 
-/// What is wrong with each node, by its place in the cluster's order. A status that many nodes
-/// share is kept once, and counted.
+/// What is wrong with each node. A status that many nodes share is kept once, and counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdicts {
     rows: Vec<Row>,
     /// Rows that nobody has and nobody looks for.
     free: Vec<usize>,
-    /// 0, or one more than the number of a row. Shorter than there are nodes as long as nothing
-    /// is wrong with the last ones.
-    by_node: Vec<u32>,
+    /// 0, or one more than the number of a row. It may end where nothing is wrong with the rest.
+    by_slot: Vec<u32>,
+    /// How many nodes there are.
     nodes: usize,
-    /// How many nodes nothing is wrong with.
-    fine: usize,
+    /// How many of them something is wrong with.
+    refused: usize,
 }
 
 /// A status, and how many nodes have it.
@@ -34,63 +34,46 @@ pub(crate) struct Refusal {
 impl Verdicts {
     /// Nothing is wrong with so many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { nodes, fine: nodes, ..Self::default() }
+        Self { nodes, ..Self::default() }
     }
 
-    /// Says what is wrong with a node, if anything is.
-    pub(crate) fn set(&mut self, node: usize, refusal: Option<Refusal>) {
-        match self.number(node) {
-            FINE => self.fine -= 1,
-            number => self.leave(number as usize - 1),
+    /// There are so many nodes now.
+    pub(crate) fn set_nodes(&mut self, nodes: usize) {
+        self.nodes = nodes;
+    }
+
+    /// Says what is wrong with a node, if anything is. A node that is gone has nothing wrong.
+    pub(crate) fn set(&mut self, node: Slot, refusal: Option<Refusal>) {
+        if let Some(row) = self.number(node).checked_sub(1) {
+            self.leave(row as usize);
         }
-        let number = match refusal {
-            None => {
-                self.fine += 1;
-                FINE
-            }
-            Some(refusal) => {
-                let row = self.row(refusal);
-                self.rows[row].nodes += 1;
-                row as u32 + 1
-            }
-        };
-        if self.by_node.len() <= node && number != FINE {
-            self.by_node.resize(self.nodes, FINE);
+        let number = refusal.map_or(FINE, |refusal| {
+            let row = self.row(refusal);
+            self.rows[row].nodes += 1;
+            self.refused += 1;
+            row as u32 + 1
+        });
+        if self.by_slot.len() <= node.index() && number != FINE {
+            self.by_slot.resize(self.nodes.max(node.index() + 1), FINE);
         }
-        if let Some(known) = self.by_node.get_mut(node) {
+        if let Some(known) = self.by_slot.get_mut(node.index()) {
             *known = number;
         }
     }
 
-    /// The same nodes and others, in another order: `from` says for each where it was.
-    pub(crate) fn rearranged(&self, from: &[Option<usize>]) -> Self {
-        let mut new = Self::new(from.len());
-        for (node, at) in from.iter().enumerate() {
-            if let Some(refusal) = at.and_then(|at| self.get(at)) {
-                new.set(node, Some(refusal.clone()));
-            }
-        }
-        new
-    }
-
     /// What is wrong with the node, if anything is.
-    pub(crate) fn get(&self, node: usize) -> Option<&Refusal> {
+    pub(crate) fn get(&self, node: Slot) -> Option<&Refusal> {
         let row = self.number(node).checked_sub(1)?;
         Some(&self.rows[row as usize].refusal)
     }
 
-    /// The nodes that nothing is wrong with, in order.
-    pub(crate) fn all_fine(&self) -> impl Iterator<Item = usize> {
-        (0..self.nodes).filter(|node| self.is_fine(*node))
-    }
-
-    pub(crate) fn is_fine(&self, node: usize) -> bool {
+    pub(crate) fn is_fine(&self, node: Slot) -> bool {
         self.number(node) == FINE
     }
 
     /// How many nodes nothing is wrong with.
     pub(crate) fn fine(&self) -> usize {
-        self.fine
+        self.nodes - self.refused
     }
 
     /// How many nodes there are.
@@ -103,12 +86,13 @@ impl Verdicts {
         self.rows.iter().filter(|row| row.nodes > 0)
     }
 
-    fn number(&self, node: usize) -> u32 {
-        self.by_node.get(node).copied().unwrap_or(FINE)
+    fn number(&self, node: Slot) -> u32 {
+        self.by_slot.get(node.index()).copied().unwrap_or(FINE)
     }
 
     fn leave(&mut self, row: usize) {
         self.rows[row].nodes -= 1;
+        self.refused -= 1;
         if self.rows[row].nodes == 0 && row >= MOST_SEARCHED {
             self.free.push(row);
         }
@@ -155,20 +139,19 @@ mod tests {
     fn what_many_say_is_kept_once_and_counted() {
         let mut verdicts = Verdicts::new(4);
         for (node, text) in [(0, "full"), (1, "tainted"), (2, "full"), (0, "tainted")] {
-            verdicts.set(node, refusal(text.into()));
+            verdicts.set(Slot::new(node), refusal(text.into()));
         }
         assert_eq!(verdicts.fine(), 1);
         assert_eq!(counts(&verdicts), [("full".into(), 1), ("tainted".into(), 2)]);
 
-        verdicts.set(2, None);
-        verdicts.set(3, refusal("cordoned".into()));
+        verdicts.set(Slot::new(2), None);
+        verdicts.set(Slot::new(3), refusal("cordoned".into()));
         assert_eq!(verdicts.rows.len(), 2, "a row that nobody has is taken over");
         assert_eq!(counts(&verdicts), [("cordoned".into(), 1), ("tainted".into(), 2)]);
 
-        let moved = verdicts.rearranged(&[Some(3), None, Some(0)]);
-        assert_eq!(moved.fine(), 1);
-        assert_eq!(counts(&moved), [("cordoned".into(), 1), ("tainted".into(), 1)]);
-        assert_eq!(moved.get(2), verdicts.get(0));
+        verdicts.set(Slot::new(3), None);
+        verdicts.set_nodes(3);
+        assert_eq!(verdicts.fine(), 1, "one of the two that were fine is gone");
     }
 
     #[test]
@@ -176,11 +159,11 @@ mod tests {
         let mut verdicts = Verdicts::new(1_000);
         for round in 0..3 {
             for node in 0..1_000 {
-                verdicts.set(node, refusal(format!("{round} on {node}")));
+                verdicts.set(Slot::new(node), refusal(format!("{round} on {node}")));
             }
         }
         assert_eq!(verdicts.rows().count(), 1_000);
         assert!(verdicts.rows.len() <= 1_001, "rows are used again");
-        assert_eq!(verdicts.get(999), refusal("2 on 999".into()).as_ref());
+        assert_eq!(verdicts.get(Slot::new(999)), refusal("2 on 999".into()).as_ref());
     }
 }

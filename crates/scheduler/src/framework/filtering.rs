@@ -1,5 +1,6 @@
 //! PreFilter and Filter over the nodes of a cluster.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use roadstead_model::{Pod, Text};
 
 use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Reaches, Status};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
-use crate::nodes::{NodeInfo, Nodes};
+use crate::nodes::{NodeInfo, Nodes, Slot};
 
 /// What PreFilter found, all plugins together.
 #[derive(Clone, Debug, Default)]
@@ -57,11 +58,11 @@ impl Framework {
                 return Ok(Candidates { feasible: Vec::new(), diagnosis });
             }
         };
-        let places = filtered.places(nodes);
-        self.filter_each(context, state, pod, &filtered, places.iter().copied(), places.len())
+        let left = filtered.left(nodes);
+        self.filter_each(context, state, pod, &filtered, left.iter().copied(), left.len())
     }
 
-    /// Runs Filter on the nodes at these places, until more than enough have passed.
+    /// Runs Filter on these nodes, until more than enough have passed.
     ///
     /// # Errors
     ///
@@ -72,17 +73,17 @@ impl Framework {
         state: &CycleState,
         pod: &Pod,
         filtered: &PreFiltered,
-        places: impl Iterator<Item = usize>,
+        slots: impl Iterator<Item = Slot>,
         enough: usize,
     ) -> Result<Candidates<'a>, Status> {
         let mut verdicts = Verdicts::new(context.nodes.len());
         let mut feasible = Vec::new();
-        for (at, node) in places.filter_map(|at| Some((at, context.nodes.at(at)?))) {
+        for node in slots.filter_map(|slot| context.nodes.in_slot(slot)) {
             match self.judge(self.active_filters(state), context, state, pod, node) {
                 Ok(()) if feasible.len() == enough => break,
                 Ok(()) => feasible.push(node),
                 Err(refusal) if refusal.status.code() == Code::Error => return Err(refusal.status),
-                Err(refusal) => verdicts.set(at, Some(refusal)),
+                Err(refusal) => verdicts.set(node.slot(), Some(refusal)),
             }
         }
         Ok(Candidates { feasible, diagnosis: Diagnosis::new(Arc::new(verdicts), filtered) })
@@ -233,7 +234,7 @@ impl Framework {
     /// The places of the filters that are asked in this cycle.
     pub(crate) fn active_filters(&self, state: &CycleState) -> impl Iterator<Item = usize> + Clone {
         let names = self.filter.iter().map(|plugin| plugin.name()).enumerate();
-        names.filter(|(_, name)| !state.skip_filter.contains(name)).map(|(filter, _)| filter)
+        names.filter(|(_, name)| !state.skip_filter.has(name)).map(|(filter, _)| filter)
     }
 
     /// How far the filters reach that are asked in this cycle.
@@ -284,7 +285,7 @@ impl Framework {
         step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
     ) -> Result<(), Status> {
         for plugin in &self.pre_filter {
-            if !state.skip_filter.contains(&plugin.name()) {
+            if !state.skip_filter.has(plugin.name()) {
                 step(&**plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
             }
         }
@@ -293,12 +294,12 @@ impl Framework {
 }
 
 impl PreFiltered {
-    /// The places of the nodes that are left, in order.
-    pub(crate) fn places(&self, nodes: &Nodes) -> Vec<usize> {
-        let Some(only) = &self.nodes else { return (0..nodes.len()).collect() };
-        let mut places: Vec<usize> = only.iter().filter_map(|name| nodes.position(name)).collect();
-        places.sort_unstable();
-        places
+    /// The nodes that are left: all in their order, or some in that of their names.
+    pub(crate) fn left<'a>(&self, nodes: &'a Nodes) -> Cow<'a, [Slot]> {
+        match &self.nodes {
+            None => Cow::Borrowed(nodes.order()),
+            Some(only) => only.iter().filter_map(|name| nodes.slot(name)).collect(),
+        }
     }
 
     /// The plugins that narrowed the nodes left none.

@@ -123,7 +123,7 @@ impl Framework {
     /// The places of the plugins that Score asks in this cycle.
     fn active_scores(&self, state: &CycleState) -> impl Iterator<Item = usize> {
         let names = self.score.iter().map(|weighted| weighted.plugin.name()).enumerate();
-        names.filter(|(_, name)| !state.skip_score.contains(name)).map(|(at, _)| at)
+        names.filter(|(_, name)| !state.skip_score.has(name)).map(|(at, _)| at)
     }
 
     /// How far the plugins reach that Score asks in this cycle.

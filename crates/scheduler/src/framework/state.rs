@@ -9,8 +9,8 @@ use std::any::Any;
 #[derive(Clone, Default)]
 pub struct CycleState {
     kept: Vec<(&'static str, Box<dyn Kept>)>,
-    pub(crate) skip_filter: Vec<&'static str>,
-    pub(crate) skip_score: Vec<&'static str>,
+    pub(crate) skip_filter: Names,
+    pub(crate) skip_score: Names,
     pub(crate) skip_pre_bind: Vec<&'static str>,
 }
 
@@ -39,6 +39,25 @@ impl CycleState {
     pub fn get_mut<T: 'static>(&mut self, name: &'static str) -> Option<&mut T> {
         let (_, kept) = self.kept.iter_mut().find(|(known, _)| *known == name)?;
         (**kept).as_any_mut().downcast_mut()
+    }
+}
+
+/// Names of plugins, which are looked up for every node.
+#[derive(Clone, Default)]
+pub(crate) struct Names(Vec<&'static str>);
+
+impl Names {
+    pub(crate) fn push(&mut self, name: &'static str) {
+        self.0.push(name);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn has(&self, name: &'static str) -> bool {
+        // A plugin's name is mostly one constant, whose letters need not be compared.
+        self.0.iter().any(|known| std::ptr::eq(*known, name) || *known == name)
     }
 }
 

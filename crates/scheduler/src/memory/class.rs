@@ -8,23 +8,21 @@ use crate::diagnosis::{Refusal, Verdicts};
 use crate::framework::{Code, Local, LocalScore, Scale};
 use crate::nodes::{NodeInfo, Nodes, Slot};
 
-/// What node-local filters and scores said of each node to one class of pods. All lists are in the
-/// order of the cluster's nodes.
+/// What node-local filters and scores said of each node to one class of pods. All lists are by
+/// slot, so that nodes that come and go leave the others where they are.
 #[derive(Default)]
 pub(crate) struct Remembered {
     /// Whose verdicts these are.
     filters: Option<Vec<Local>>,
     verdicts: Arc<Verdicts>,
-    /// The nodes' clock when they were last looked at, and how often their order had changed.
+    /// The nodes' clock when they were last looked at.
     seen: u64,
-    layout: u64,
-    slots: Vec<Slot>,
     /// Whose scores these are.
     scorers: Vec<Local>,
     /// Of nodes that fit and have been scored since they changed.
     scores: Vec<Option<i64>>,
     /// Nodes that fit, and have not.
-    unscored: Vec<usize>,
+    unscored: Vec<Slot>,
     columns: Vec<Column>,
     totals: Totals,
 }
@@ -55,29 +53,28 @@ impl Remembered {
         if self.filters.as_deref() != Some(filters) {
             *self = Self { filters: Some(filters.to_vec()), ..Self::default() };
         }
-        if self.layout != nodes.layout() {
-            self.rearrange(nodes);
-        }
+        self.make_room(nodes.slots());
         let verdicts = Arc::make_mut(&mut self.verdicts);
-        for at in nodes.changed_since(self.seen) {
-            let Some(node) = nodes.at(at) else { continue };
-            let refusal = judge(node).err();
+        verdicts.set_nodes(nodes.len());
+        for slot in nodes.changed_since(self.seen) {
+            let node = nodes.in_slot(slot);
+            let refusal = node.and_then(|node| judge(node).err());
             if refusal.as_ref().is_some_and(|refusal| refusal.status.code() == Code::Error) {
                 return Err(Unrememberable);
             }
-            if refusal.is_none() {
-                self.unscored.push(at);
+            if node.is_some() && refusal.is_none() {
+                self.unscored.push(slot);
             }
-            verdicts.set(at, refusal);
-            if self.scores[at].take().is_some() {
-                self.columns.iter_mut().for_each(|column| column.uncount(at));
-                self.totals.set(at, None);
+            verdicts.set(slot, refusal);
+            if self.scores[slot.index()].take().is_some() {
+                self.columns.iter_mut().for_each(|column| column.uncount(slot));
+                self.totals.set(slot.index(), None);
             }
         }
         self.seen = nodes.clock();
         // One class may be refused or find one node for ever, and never have any scored.
-        if self.unscored.len() > 2 * self.nodes() {
-            self.unscored.sort_unstable();
+        if self.unscored.len() > 2 * self.slots() {
+            self.unscored.sort_unstable_by_key(|slot| slot.index());
             self.unscored.dedup();
         }
         Ok(())
@@ -94,20 +91,22 @@ impl Remembered {
     ) -> Result<(), Unrememberable> {
         if self.scorers != scorers {
             self.scorers = scorers.to_vec();
-            self.columns = scales.iter().map(|scale| Column::new(*scale, self.nodes())).collect();
+            self.columns = scales.iter().map(|scale| Column::new(*scale, self.slots())).collect();
             self.scores.fill(None);
-            self.unscored = (0..self.nodes()).filter(|at| self.verdicts.is_fine(*at)).collect();
-            self.totals = Totals::new(vec![None; self.nodes()]);
+            let fine = nodes.order().iter().filter(|slot| self.verdicts.is_fine(**slot));
+            self.unscored = fine.copied().collect();
+            self.totals = Totals::new(vec![None; self.slots()]);
         }
         let mut scored = std::mem::take(&mut self.unscored);
-        scored.retain(|at| self.scores[*at].is_none() && self.verdicts.is_fine(*at));
-        for &at in &scored {
-            // One that changed twice is listed twice.
-            let Some(node) = nodes.at(at).filter(|_| self.scores[at].is_none()) else { continue };
+        scored.retain(|slot| self.scores[slot.index()].is_none() && self.verdicts.is_fine(*slot));
+        for &slot in &scored {
+            // One that changed twice is listed twice, and one that is gone is listed still.
+            let is_scored = self.scores[slot.index()].is_some();
+            let Some(node) = nodes.in_slot(slot).filter(|_| !is_scored) else { continue };
             let LocalScore { sum, unscaled } = score(node).ok_or(Unrememberable)?;
-            self.scores[at] = Some(sum);
+            self.scores[slot.index()] = Some(sum);
             for (column, score) in self.columns.iter_mut().zip(unscaled) {
-                column.count(at, score);
+                column.count(slot, score);
             }
         }
         self.total_up(&scored);
@@ -121,9 +120,9 @@ impl Remembered {
         &self.verdicts
     }
 
-    /// How many nodes are remembered.
-    pub(crate) fn nodes(&self) -> usize {
-        self.slots.len()
+    /// How many slots there are to remember something of.
+    pub(crate) fn slots(&self) -> usize {
+        self.scores.len()
     }
 
     /// The nodes with the highest total, from `start` on and round; below a limit, if there is one.
@@ -131,10 +130,10 @@ impl Remembered {
     pub(crate) fn best(
         &self,
         below: Option<i64>,
-        start: usize,
-    ) -> Option<(i64, impl Iterator<Item = usize>)> {
+        start: Slot,
+    ) -> Option<(i64, impl Iterator<Item = Slot>)> {
         let total = self.totals.highest_below(below)?;
-        Some((total, self.totals.places_of(total, start)))
+        Some((total, self.totals.places_of(total, start.index()).map(Slot::new)))
     }
 
     /// Whether totals are what they are, whichever nodes fit besides.
@@ -143,30 +142,31 @@ impl Remembered {
     }
 
     /// The totals of these nodes as if there were no others that fit.
-    pub(crate) fn totals_among(&self, nodes: &[usize]) -> Vec<i64> {
-        let mut totals: Vec<i64> =
-            nodes.iter().map(|at| self.scores[*at].unwrap_or_default()).collect();
+    pub(crate) fn totals_among(&self, nodes: &[Slot]) -> Vec<i64> {
+        let score = |slot: &Slot| self.scores[slot.index()].unwrap_or_default();
+        let mut totals: Vec<i64> = nodes.iter().map(score).collect();
         for column in &self.columns {
-            let highest = nodes.iter().map(|at| column.scores[*at]).max().unwrap_or(0);
-            for (total, at) in totals.iter_mut().zip(nodes) {
-                *total += column.scale.weighted(column.scores[*at], highest);
+            let scores = || nodes.iter().map(|slot| column.scores[slot.index()]);
+            let highest = scores().max().unwrap_or(0);
+            for (total, score) in totals.iter_mut().zip(scores()) {
+                *total += column.scale.weighted(score, highest);
             }
         }
         totals
     }
 
     /// Brings totals up to date after these nodes were scored, and others were taken out.
-    fn total_up(&mut self, scored: &[usize]) {
+    fn total_up(&mut self, scored: &[Slot]) {
         let mut is_scaled_anew = false;
         for column in &mut self.columns {
             let highest = column.counts.keys().next_back().copied().unwrap_or(0);
             is_scaled_anew |= std::mem::replace(&mut column.highest, highest) != highest;
         }
-        if is_scaled_anew || scored.len() > self.nodes() / 8 {
-            self.totals = Totals::new((0..self.nodes()).map(|at| self.total(at)).collect());
+        if is_scaled_anew || scored.len() > self.slots() / 8 {
+            self.totals = Totals::new((0..self.slots()).map(|at| self.total(at)).collect());
         } else {
-            for &at in scored {
-                self.totals.set(at, self.total(at));
+            for slot in scored {
+                self.totals.set(slot.index(), self.total(slot.index()));
             }
         }
     }
@@ -177,49 +177,27 @@ impl Remembered {
         Some(self.scores[at]? + scaled.sum::<i64>())
     }
 
-    /// Follows nodes that came, went or changed places.
-    fn rearrange(&mut self, nodes: &Nodes) {
-        let highest = nodes.iter().map(|node| node.slot().index()).max().map_or(0, |slot| slot + 1);
-        let mut places = vec![None; highest];
-        for (at, slot) in self.slots.iter().enumerate() {
-            if let Some(place) = places.get_mut(slot.index()) {
-                *place = Some(at);
-            }
+    fn make_room(&mut self, slots: usize) {
+        if slots > self.slots() {
+            self.scores.resize(slots, None);
+            self.columns.iter_mut().for_each(|column| column.scores.resize(slots, 0));
+            self.totals.resize(slots);
         }
-        // A slot that a new node took over is known here too. The node has changed since, so that
-        // whatever is said of it now does not last.
-        let from: Vec<Option<usize>> =
-            nodes.iter().map(|node| places[node.slot().index()]).collect();
-        self.slots = nodes.iter().map(NodeInfo::slot).collect();
-        self.layout = nodes.layout();
-        self.verdicts = Arc::new(self.verdicts.rearranged(&from));
-        self.scores = from.iter().map(|from| self.scores[(*from)?]).collect();
-        for column in &mut self.columns {
-            let mut new = Column::new(column.scale, from.len());
-            let moved = from.iter().enumerate().filter(|(at, _)| self.scores[*at].is_some());
-            for (at, from) in moved.filter_map(|(at, from)| Some((at, (*from)?))) {
-                new.count(at, column.scores[from]);
-            }
-            *column = Column { highest: column.highest, ..new };
-        }
-        let is_unscored = |at: &usize| self.scores[*at].is_none() && self.verdicts.is_fine(*at);
-        self.unscored = (0..from.len()).filter(is_unscored).collect();
-        self.totals = Totals::new((0..from.len()).map(|at| self.total(at)).collect());
     }
 }
 
 impl Column {
-    fn new(scale: Scale, nodes: usize) -> Self {
-        Self { scale, scores: vec![0; nodes], counts: BTreeMap::new(), highest: 0 }
+    fn new(scale: Scale, slots: usize) -> Self {
+        Self { scale, scores: vec![0; slots], counts: BTreeMap::new(), highest: 0 }
     }
 
-    fn count(&mut self, at: usize, score: i64) {
-        self.scores[at] = score;
+    fn count(&mut self, slot: Slot, score: i64) {
+        self.scores[slot.index()] = score;
         *self.counts.entry(score).or_default() += 1;
     }
 
-    fn uncount(&mut self, at: usize) {
-        let score = self.scores[at];
+    fn uncount(&mut self, slot: Slot) {
+        let score = self.scores[slot.index()];
         if let Some(count) = self.counts.get_mut(&score) {
             *count -= 1;
             if *count == 0 {
@@ -263,7 +241,7 @@ mod tests {
             match random(12) {
                 0 if cluster.nodes.len() > 2 => {
                     let at = random(cluster.nodes.len() as u64) as usize;
-                    let name = cluster.nodes.at(at).expect("a node").name().clone();
+                    let name = cluster.nodes.iter().nth(at).expect("a node").name().clone();
                     gone.extend(cluster.nodes.remove(&name));
                 }
                 1 => {
@@ -271,15 +249,9 @@ mod tests {
                         cluster.nodes.insert(node);
                     }
                 }
-                2 => {
-                    let mut names: Vec<Text> =
-                        cluster.nodes.iter().map(|node| node.name().clone()).collect();
-                    names.rotate_left(1);
-                    cluster.nodes.sort_by(&names);
-                }
                 _ => {
                     let at = random(cluster.nodes.len() as u64) as usize;
-                    let name = cluster.nodes.at(at).expect("a node").name().clone();
+                    let name = cluster.nodes.iter().nth(at).expect("a node").name().clone();
                     cluster.nodes.touch(&name);
                     said.insert(name, random(1_000));
                 }
@@ -296,25 +268,30 @@ mod tests {
             let give = |node: &NodeInfo| Some(score(said[node.name()]));
             remembered.follow_scores(nodes, &local, &scales, give).expect("nothing fails");
 
-            let now: Vec<u64> = nodes.iter().map(|node| said[node.name()]).collect();
-            for (at, said) in now.iter().enumerate() {
-                let known = remembered.verdicts().get(at).map(|known| known.status.message());
-                assert_eq!(known, refusal(*said));
+            let said = |slot: Slot| said[nodes.in_slot(slot).expect("a node").name()];
+            let mut slots = nodes.order().to_vec();
+            slots.sort_unstable_by_key(|slot| slot.index());
+            for slot in &slots {
+                let known = remembered.verdicts().get(*slot).map(|known| known.status.message());
+                assert_eq!(known, refusal(said(*slot)));
             }
-            let fine: Vec<usize> = remembered.verdicts().all_fine().collect();
+            let mut fine = slots;
+            fine.retain(|slot| refusal(said(*slot)).is_none());
+            assert_eq!(remembered.verdicts().fine(), fine.len());
             let highest = |column: usize| {
-                fine.iter().map(|at| score(now[*at]).unscaled[column]).max().unwrap_or(0)
+                fine.iter().map(|slot| score(said(*slot)).unscaled[column]).max().unwrap_or(0)
             };
-            let total = |at: usize| {
-                let LocalScore { sum, unscaled } = score(now[at]);
+            let total = |slot: Slot| {
+                let LocalScore { sum, unscaled } = score(said(slot));
                 sum + scales[0].weighted(unscaled[0], highest(0))
                     + scales[1].weighted(unscaled[1], highest(1))
             };
-            let totals: Vec<i64> = fine.iter().map(|at| total(*at)).collect();
+            let totals: Vec<i64> = fine.iter().map(|slot| total(*slot)).collect();
             assert_eq!(remembered.totals_among(&fine), totals);
             let best = totals.iter().max().copied();
-            let first = fine.iter().find(|at| Some(total(**at)) == best).copied();
-            let found = remembered.best(None, 0).map(|(total, mut at)| (Some(total), at.next()));
+            let first = fine.iter().find(|slot| Some(total(**slot)) == best).copied();
+            let found =
+                remembered.best(None, Slot::new(0)).map(|(total, mut at)| (Some(total), at.next()));
             assert_eq!(found.unwrap_or_default(), (best, first));
         }
     }

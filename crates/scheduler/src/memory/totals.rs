@@ -16,6 +16,12 @@ impl Totals {
         Self { numbers, blocks }
     }
 
+    /// There are more nodes.
+    pub(super) fn resize(&mut self, nodes: usize) {
+        self.numbers.resize(nodes, None);
+        self.blocks.resize(nodes.div_ceil(BLOCK), None);
+    }
+
     pub(super) fn set(&mut self, at: usize, number: Option<i64>) {
         self.numbers[at] = number;
         let block = at / BLOCK;

@@ -85,9 +85,8 @@ impl DefaultPreemption {
         if potential == 0 || !has_victims(pod, context.nodes.lowest_priority()) {
             return Found::no_victims(potential);
         }
-        let is_potential = |at: &usize| diagnosis.status(*at).code() == Code::Unschedulable;
-        let nodes = (0..context.nodes.len()).filter(is_potential);
-        let nodes = nodes.filter_map(|at| context.nodes.at(at));
+        let is_potential = |node: &&NodeInfo| diagnosis.status(node).code() == Code::Unschedulable;
+        let nodes = context.nodes.iter().filter(is_potential);
         let wanted = self.arguments.candidates(potential);
         DryRun::new(framework, context, state, pod).run(nodes, wanted)
     }
@@ -174,14 +173,13 @@ fn eligible(context: &Context<'_>, pod: &Pod, diagnosis: &Diagnosis) -> Result<(
         return Err(NEVER);
     }
     let Some(nominated) = &pod.nominated_node else { return Ok(()) };
-    let Some(at) = context.nodes.position(nominated) else { return Ok(()) };
+    let Some(node) = context.nodes.get(nominated) else { return Ok(()) };
     // Where the pod can no longer go anyway, there is nothing to wait for.
-    if diagnosis.status(at).code() == Code::UnschedulableAndUnresolvable {
+    if diagnosis.status(node).code() == Code::UnschedulableAndUnresolvable {
         return Ok(());
     }
     let leaves = |other: &Arc<Pod>| is_victim(pod, other) && other.is_terminating_by_preemption();
-    let mut pods = context.nodes.at(at).into_iter().flat_map(NodeInfo::pods);
-    if pods.any(leaves) { Err(TERMINATING) } else { Ok(()) }
+    if node.pods().iter().any(leaves) { Err(TERMINATING) } else { Ok(()) }
 }
 
 /// Whether `pod` is worth more than some of those of which this is the lowest priority.

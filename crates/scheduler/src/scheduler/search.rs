@@ -13,7 +13,7 @@ use crate::framework::{
     Code, Context, CycleState, Feasible, Framework, PreFiltered, Reaches, Status,
 };
 use crate::memory::{Remembered, Unrememberable};
-use crate::nodes::NodeInfo;
+use crate::nodes::{NodeInfo, Slot};
 
 /// A search for a node, after PreFilter.
 ///
@@ -47,9 +47,9 @@ pub(super) enum Outcome {
 
 /// Nodes that were looked at one by one, by their places.
 struct Listed {
-    feasible: Vec<usize>,
+    feasible: Vec<Slot>,
     /// What others than node-local filters refused, or what was not remembered.
-    refused: Vec<(usize, Refusal)>,
+    refused: Vec<(Slot, Refusal)>,
     visited: usize,
 }
 
@@ -94,6 +94,12 @@ impl<'a> Search<'a> {
 
     fn afresh(&self, state: &mut CycleState) -> Result<Searched, Status> {
         let Self { framework, context, pod, filtered, .. } = *self;
+<<<<<<< HEAD
+        let left = filtered.left(context.nodes);
+        let enough = framework.enough(left.len());
+        let order = self.order(&left, enough);
+        let found = framework.filter_each(context, state, pod, filtered, order, enough)?;
+=======
         let places = filtered.places(context.nodes);
         let enough = framework.enough(places.len());
         let order = self.order(places.len(), enough).map(|at| places[at]);
@@ -102,11 +108,17 @@ impl<'a> Search<'a> {
             || framework.filter_each(context, state, pod, filtered, order, enough),
             name,
         )?;
+>>>>>>> main
         let visited = found.feasible.len() + found.diagnosis.refused();
         let outcome = match found.feasible.as_slice() {
             [] => Outcome::Nowhere(found.diagnosis),
             [only] => Outcome::Node(only.name().clone()),
             several => {
+<<<<<<< HEAD
+                let scores = framework.score(context, state, pod, several)?;
+                let slots = several.iter().map(|node| node.slot());
+                self.node(self.best(slots.zip(scores.iter().map(|score| score.total))))?
+=======
                 let scores = self.laps.run(
                     "Score",
                     || framework.score(context, state, pod, several),
@@ -114,6 +126,7 @@ impl<'a> Search<'a> {
                 )?;
                 let places = several.iter().filter_map(|node| context.nodes.position(node.name()));
                 self.node(self.best(places.zip(scores.iter().map(|score| score.total))))?
+>>>>>>> main
             }
         };
         Ok(Searched { outcome, visited })
@@ -141,10 +154,11 @@ impl<'a> Search<'a> {
         let are_all_looked_at = framework.enough(nodes.len()) == nodes.len();
         if wide.is_empty() && are_all_looked_at {
             let visited = nodes.len();
-            let feasible = || verdicts.all_fine().collect();
+            let fine = || nodes.order().iter().copied().filter(|slot| verdicts.is_fine(*slot));
+            let feasible = || fine().collect();
             let outcome = match verdicts.fine() {
-                0 => Outcome::Nowhere(Diagnosis::new(verdicts, self.filtered)),
-                1 => self.node(verdicts.all_fine().next())?,
+                0 => Outcome::Nowhere(Diagnosis::new(Arc::clone(&verdicts), self.filtered)),
+                1 => self.node(fine().next())?,
                 _ => self.best_remembered(state, remembered, &feasible, true)?,
             };
             return Ok(Searched { outcome, visited });
@@ -152,9 +166,9 @@ impl<'a> Search<'a> {
         let mut listed = None;
         if are_all_looked_at && !must_ask_all && verdicts.fine() > 1 {
             match self.best_first(state, remembered, &verdicts, &wide)? {
-                Ok(at) => {
+                Ok(best) => {
                     let visited = nodes.len();
-                    return Ok(Searched { outcome: self.node(Some(at))?, visited });
+                    return Ok(Searched { outcome: self.node(Some(best))?, visited });
                 }
                 Err(list) => listed = list,
             }
@@ -164,8 +178,8 @@ impl<'a> Search<'a> {
         let outcome = match feasible.as_slice() {
             [] => {
                 let mut verdicts = Arc::unwrap_or_clone(verdicts);
-                for (at, refusal) in refused {
-                    verdicts.set(at, Some(refusal));
+                for (slot, refusal) in refused {
+                    verdicts.set(slot, Some(refusal));
                 }
                 Outcome::Nowhere(Diagnosis::new(Arc::new(verdicts), self.filtered))
             }
@@ -184,14 +198,14 @@ impl<'a> Search<'a> {
         remembered: &mut Remembered,
         verdicts: &Verdicts,
         wide: &[usize],
-    ) -> Result<Result<usize, Option<Listed>>, Halt> {
+    ) -> Result<Result<Slot, Option<Listed>>, Halt> {
         let Self { framework, context, pod, .. } = *self;
         let before = state.clone();
         let listed = OnceCell::new();
         let list = || {
             let list = listed.get_or_init(|| self.list(&before, verdicts, wide));
             let feasible = list.as_ref().map_or(&[][..], |list| &list.feasible);
-            feasible.iter().filter_map(|at| context.nodes.at(*at)).collect()
+            feasible.iter().filter_map(|slot| context.nodes.in_slot(*slot)).collect()
         };
         let prepared = framework.pre_score(context, state, pod, &Feasible::new(&list));
         if let Some(listed) = listed.into_inner() {
@@ -208,10 +222,10 @@ impl<'a> Search<'a> {
         let nominated = self.nominated(wide);
         let mut below = None;
         for _ in 0..MOST_LEVELS {
-            let Some((total, places)) = remembered.best(below, self.first()) else { break };
-            for at in places {
-                if self.ask_wide(at, state, verdicts, wide, &nominated) == Ok(true) {
-                    return Ok(Ok(at));
+            let Some((total, slots)) = remembered.best(below, self.first()) else { break };
+            for slot in slots {
+                if self.ask_wide(slot, state, verdicts, wide, &nominated) == Ok(true) {
+                    return Ok(Ok(slot));
                 }
             }
             below = Some(total);
@@ -227,15 +241,16 @@ impl<'a> Search<'a> {
         wide: &[usize],
     ) -> Result<Listed, Status> {
         let nominated = self.nominated(wide);
-        let enough = self.framework.enough(verdicts.nodes());
+        let nodes = self.context.nodes.order();
+        let enough = self.framework.enough(nodes.len());
         let mut listed = Listed { feasible: Vec::new(), refused: Vec::new(), visited: 0 };
-        for at in self.order(verdicts.nodes(), enough) {
-            match self.ask_wide(at, state, verdicts, wide, &nominated) {
+        for slot in self.order(nodes, enough) {
+            match self.ask_wide(slot, state, verdicts, wide, &nominated) {
                 Ok(true) if listed.feasible.len() == enough => break,
-                Ok(true) => listed.feasible.push(at),
+                Ok(true) => listed.feasible.push(slot),
                 Ok(false) => {}
                 Err(refusal) if refusal.status.code() == Code::Error => return Err(refusal.status),
-                Err(refusal) => listed.refused.push((at, refusal)),
+                Err(refusal) => listed.refused.push((slot, refusal)),
             }
             listed.visited += 1;
         }
@@ -246,20 +261,20 @@ impl<'a> Search<'a> {
     /// remembered of it holds.
     fn ask_wide(
         &self,
-        at: usize,
+        slot: Slot,
         state: &CycleState,
         verdicts: &Verdicts,
         wide: &[usize],
-        nominated: &HashSet<usize>,
+        nominated: &HashSet<Slot>,
     ) -> Result<bool, Refusal> {
         let Self { framework, context, pod, .. } = *self;
-        let Some(node) = context.nodes.at(at) else { return Ok(false) };
-        if nominated.contains(&at) {
+        let Some(node) = context.nodes.in_slot(slot) else { return Ok(false) };
+        if nominated.contains(&slot) {
             let filters = framework.active_filters(state);
             return framework.judge(filters, context, state, pod, node).map(|()| true);
         }
         // Who stands before the one that has refused is heard first.
-        let known = verdicts.get(at);
+        let known = verdicts.get(slot);
         let last = known.map_or(usize::MAX, |refusal| refusal.filter);
         let filters = wide.iter().copied().take_while(|filter| *filter < last);
         framework.ask(filters, context, state, pod, node).map(|()| known.is_none())
@@ -267,10 +282,10 @@ impl<'a> Search<'a> {
 
     /// The nodes with nominated pods: what filters that reach further say with those pods on a
     /// node is not remembered.
-    fn nominated(&self, wide: &[usize]) -> HashSet<usize> {
+    fn nominated(&self, wide: &[usize]) -> HashSet<Slot> {
         let Context { nodes, nominations, .. } = self.context;
         let names = if wide.is_empty() { Vec::new() } else { nominations.nodes() };
-        names.iter().filter_map(|name| nodes.position(name)).collect()
+        names.iter().filter_map(|name| nodes.slot(name)).collect()
     }
 
     /// The best of several nodes that fit, by what is remembered of them and what plugins say that
@@ -279,16 +294,22 @@ impl<'a> Search<'a> {
         &self,
         state: &mut CycleState,
         remembered: &mut Remembered,
-        feasible: &dyn Fn() -> Vec<usize>,
+        feasible: &dyn Fn() -> Vec<Slot>,
         are_all: bool,
     ) -> Result<Outcome, Halt> {
         let Self { framework, context, pod, .. } = *self;
+<<<<<<< HEAD
+        let list =
+            || feasible().into_iter().filter_map(|slot| context.nodes.in_slot(slot)).collect();
+        framework.pre_score(context, state, pod, &Feasible::new(&list))?;
+=======
         let list = || feasible().into_iter().filter_map(|at| context.nodes.at(at)).collect();
         self.laps.run(
             "PreScore",
             || framework.pre_score(context, state, pod, &Feasible::new(&list)),
             name,
         )?;
+>>>>>>> main
         let wide = self.follow_scores(state, remembered)?;
         if are_all && wide.is_empty() {
             let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
@@ -320,28 +341,30 @@ impl<'a> Search<'a> {
         Ok(wide)
     }
 
-    /// Which of so many nodes to look at, in order.
-    fn order(&self, nodes: usize, enough: usize) -> impl Iterator<Item = usize> + use<> {
+    /// These nodes in the order in which they are looked at.
+    fn order<'n>(&self, nodes: &'n [Slot], enough: usize) -> impl Iterator<Item = Slot> + use<'n> {
         // Where all are looked at, their order is that of the cluster.
-        let start = if enough < nodes { self.start % nodes } else { 0 };
-        (start..nodes).chain(0..start)
+        let start = if enough < nodes.len() { self.start % nodes.len() } else { 0 };
+        nodes[start..].iter().chain(&nodes[..start]).copied()
     }
 
-    /// Which place has the highest total: of equals the first after a place that is another in
-    /// each cycle, so that they take turns. Who knows totals in advance need not look at all of
-    /// them to find it.
-    fn best(&self, totals: impl Iterator<Item = (usize, i64)>) -> Option<usize> {
-        let first = self.first();
-        totals.max_by_key(|(at, total)| (*total, *at >= first, Reverse(*at))).map(|(at, _)| at)
+    /// The node with the highest total: of equals the first after a slot that is another in each
+    /// cycle, so that they take turns. Who knows totals in advance need not look at all of them
+    /// to find it.
+    fn best(&self, totals: impl Iterator<Item = (Slot, i64)>) -> Option<Slot> {
+        let first = self.first().index();
+        let rank = |slot: Slot| (slot.index() >= first, Reverse(slot.index()));
+        totals.max_by_key(|(slot, total)| (*total, rank(*slot))).map(|(slot, _)| slot)
     }
 
-    /// The place from which on the first of equal nodes is chosen.
-    fn first(&self) -> usize {
-        (mixed(self.tie_breaker) % self.context.nodes.len().max(1) as u64) as usize
+    /// The slot from which on the first of equal nodes is chosen.
+    fn first(&self) -> Slot {
+        let slots = self.context.nodes.slots().max(1) as u64;
+        Slot::new((mixed(self.tie_breaker) % slots) as usize)
     }
 
-    fn node(&self, at: Option<usize>) -> Result<Outcome, Status> {
-        let node = at.and_then(|at| self.context.nodes.at(at)).map(NodeInfo::name);
+    fn node(&self, slot: Option<Slot>) -> Result<Outcome, Status> {
+        let node = slot.and_then(|slot| self.context.nodes.in_slot(slot)).map(NodeInfo::name);
         node.cloned().map(Outcome::Node).ok_or_else(|| Status::error("no node was scored"))
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct DryRun<'a> {
     context: &'a Context<'a>,
     state: &'a CycleState,
     pod: &'a Pod,
+    /// The filters that are asked, over and over.
+    filters: Vec<usize>,
 }
 
 /// What the attempt found.
@@ -79,7 +81,8 @@ impl<'a> DryRun<'a> {
         state: &'a CycleState,
         pod: &'a Pod,
     ) -> Self {
-        Self { framework, context, state, pod }
+        let filters = framework.active_filters(state).collect();
+        Self { framework, context, state, pod, filters }
     }
 
     /// Tries these nodes until enough candidates are found, one without violations among them.
@@ -198,7 +201,9 @@ impl Trial<'_> {
 
     fn filter(&self) -> Result<(), Status> {
         let DryRun { framework, context, pod, .. } = *self.run;
-        framework.filter_with_nominated(context, &self.state, pod, &self.node)
+        let filters = self.run.filters.iter().copied();
+        let judged = framework.judge(filters, context, &self.state, pod, &self.node);
+        judged.map_err(|refusal| refusal.status)
     }
 }
 

@@ -11,8 +11,10 @@ use roadstead_model::{DeviceClass, PodDisruptionBudget, Service};
 
 #[test]
 fn remembering_changes_no_decision() {
-    for seed in 0..40 {
+    for seed in 0..200 {
         History::new(seed, 4).run(300);
+    }
+    for seed in 0..40 {
         History::new(seed, 30).run(200);
     }
 }
@@ -48,6 +50,45 @@ fn scores_are_scaled_by_the_nodes_that_fit() {
             "labelSelector": {"matchLabels": {"app": "web"}}}]);
         c.pod("web", "", json!({"metadata": web, "spec": {"topologySpreadConstraints": spread}}));
         assert_eq!(c.news(), ["web on used"], "remembers: {remembers}");
+    }
+}
+
+/// The cluster need not show a nomination for it to count, and for the pod itself it does not.
+#[test]
+fn a_nomination_keeps_others_of_the_class_away_but_not_the_pod_itself() {
+    for remembers in [true, false] {
+        let mut c = TestCluster::new();
+        c.scheduler.remember(remembers);
+        c.node("only", "cpu=4 memory=8Gi");
+        c.pod("low", "cpu=4", json!({"spec": {"nodeName": "only"}}));
+        let high = |name: &str| {
+            json!({"metadata": {"name": name, "namespace": "default", "uid": name},
+                "spec": {"priority": 10, "containers": [testing::container("cpu=4")]}})
+        };
+        let mut bound = Vec::new();
+        let mut run = |c: &mut TestCluster| {
+            while c.scheduler.schedule_one(c.now) {
+                for command in c.scheduler.commands().collect::<Vec<_>>() {
+                    match command {
+                        Command::Bind { pod, .. } => bound.push(pod.name.to_string()),
+                        Command::Evict { victim, preemptor } => {
+                            c.scheduler.pod_gone(&PodKey::of(&victim), c.now);
+                            c.scheduler.evicted(&preemptor.uid, &Ok(()), c.now);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        };
+        for name in ["first", "second"] {
+            let pod = testing::pod(&mut c.world, high(name));
+            c.scheduler.pod_set(pod, c.now);
+            run(&mut c);
+        }
+        c.now = c.now + Duration::from_secs(2);
+        c.scheduler.on_time(c.now);
+        run(&mut c);
+        assert_eq!(bound, ["first"], "remembers: {remembers}");
     }
 }
 
