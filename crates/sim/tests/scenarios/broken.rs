@@ -272,7 +272,7 @@ error: spec.timeline[0].scale.replicas: Invalid value: -1: must not be negative
   - at: 1m
     delete: {kind: Secret, name: a}
 "#), r#"
-error: spec.timeline[0].delete.kind: Unsupported value: "Secret": expected one of Namespace, PriorityClass, StorageClass, CSIDriver, Node, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, VolumeAttachment, Service, PodDisruptionBudget, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, Pod
+error: spec.timeline[0].delete.kind: Unsupported value: "Secret": expected one of Namespace, PriorityClass, StorageClass, CSIDriver, Node, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, VolumeAttachment, Service, PodDisruptionBudget, Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job, Pod, Lease, Event
  --> test.yaml:7:20
 7 |     delete: {kind: Secret, name: a}
   |                    ^^^^^^

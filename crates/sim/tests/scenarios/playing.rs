@@ -209,8 +209,8 @@ fn a_drain_waits_for_budgets_and_gives_up_in_time() {
     assert_eq!(stage.names().len(), 2, "one can be spared");
     assert_eq!(stage.node("pier-0").spec.as_ref().and_then(|s| s.unschedulable), Some(true));
     assert_eq!(stage.until(40).names().len(), 2);
-    let given_up = "at 30s: drain: given up: pods \"default/w-1\": too many requests: cannot evict \
-                    pod as it would violate the pod's disruption budget two";
+    let given_up = "at 30s: drain: given up: pods \"default/w-1\" cannot be served now: The disruption budget \
+         two needs 2 healthy pods and has 2 currently";
     assert_eq!(stage.troubles[0], given_up);
     assert_eq!(stage.troubles.len(), 2);
     assert_eq!(stage.until(70).names(), Vec::<String>::new());
