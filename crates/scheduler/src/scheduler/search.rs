@@ -94,39 +94,26 @@ impl<'a> Search<'a> {
 
     fn afresh(&self, state: &mut CycleState) -> Result<Searched, Status> {
         let Self { framework, context, pod, filtered, .. } = *self;
-<<<<<<< HEAD
         let left = filtered.left(context.nodes);
         let enough = framework.enough(left.len());
         let order = self.order(&left, enough);
-        let found = framework.filter_each(context, state, pod, filtered, order, enough)?;
-=======
-        let places = filtered.places(context.nodes);
-        let enough = framework.enough(places.len());
-        let order = self.order(places.len(), enough).map(|at| places[at]);
         let found = self.laps.run(
             "Filter",
             || framework.filter_each(context, state, pod, filtered, order, enough),
             name,
         )?;
->>>>>>> main
         let visited = found.feasible.len() + found.diagnosis.refused();
         let outcome = match found.feasible.as_slice() {
             [] => Outcome::Nowhere(found.diagnosis),
             [only] => Outcome::Node(only.name().clone()),
             several => {
-<<<<<<< HEAD
-                let scores = framework.score(context, state, pod, several)?;
-                let slots = several.iter().map(|node| node.slot());
-                self.node(self.best(slots.zip(scores.iter().map(|score| score.total))))?
-=======
                 let scores = self.laps.run(
                     "Score",
                     || framework.score(context, state, pod, several),
                     name,
                 )?;
-                let places = several.iter().filter_map(|node| context.nodes.position(node.name()));
-                self.node(self.best(places.zip(scores.iter().map(|score| score.total))))?
->>>>>>> main
+                let slots = several.iter().map(|node| node.slot());
+                self.node(self.best(slots.zip(scores.iter().map(|score| score.total))))?
             }
         };
         Ok(Searched { outcome, visited })
@@ -298,18 +285,13 @@ impl<'a> Search<'a> {
         are_all: bool,
     ) -> Result<Outcome, Halt> {
         let Self { framework, context, pod, .. } = *self;
-<<<<<<< HEAD
         let list =
             || feasible().into_iter().filter_map(|slot| context.nodes.in_slot(slot)).collect();
-        framework.pre_score(context, state, pod, &Feasible::new(&list))?;
-=======
-        let list = || feasible().into_iter().filter_map(|at| context.nodes.at(at)).collect();
         self.laps.run(
             "PreScore",
             || framework.pre_score(context, state, pod, &Feasible::new(&list)),
             name,
         )?;
->>>>>>> main
         let wide = self.follow_scores(state, remembered)?;
         if are_all && wide.is_empty() {
             let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
