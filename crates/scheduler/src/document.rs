@@ -1,6 +1,6 @@
 //! Documents that people write, read so that everything wrong with one is told at once.
 //!
-//! [`Node::parse`] gives a tree that knows the place of everything; [`decode`] reads a value from
+//! [`Node::parse`] gives a tree that knows the place of everything; [`decode()`] reads a value from
 //! it without stopping at what does not fit; checks that come later know only paths, such as
 //! `profiles[0].schedulerName`, and [`Problems::located`] finds their lines. The configuration and
 //! the scenarios of a simulation are read this way.
