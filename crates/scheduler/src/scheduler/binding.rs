@@ -358,7 +358,7 @@ impl<V: Observer> Scheduler<V> {
             }
         });
         self.point_ran(&placed.pod, "Unreserve", "Success", before);
-        self.wakeups.expect_no_more(&placed.pod.uid);
+        self.wakeups.expect_in_vain(&placed.pod.uid);
         self.cache.forget(&placed.pod.uid)
     }
 

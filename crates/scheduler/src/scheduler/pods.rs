@@ -40,9 +40,9 @@ impl<V: Observer> Scheduler<V> {
     pub fn pod_gone(&mut self, key: &PodKey, now: Time) {
         let Some(known) = self.queue.policy_mut().pods.remove(key) else { return };
         let pod = known.pod;
-        self.wakeups.expect_no_more(&pod.uid);
         self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
         if pod.node_name.is_some() {
+            self.wakeups.expect_no_more(&pod.uid);
             self.cache.remove_pod(&pod.uid);
             self.tell(events::ASSIGNED_POD, Action::DELETE, Some(pod), None, now);
             return;
@@ -65,7 +65,7 @@ impl<V: Observer> Scheduler<V> {
 
     /// A decision came to nothing: what it took is free again.
     pub(super) fn forget(&mut self, pod: &Pod, now: Time) {
-        self.wakeups.expect_no_more(&pod.uid);
+        self.wakeups.expect_in_vain(&pod.uid);
         if let Some(assumed) = self.cache.forget(&pod.uid) {
             self.tell(events::ASSIGNED_POD, Action::DELETE, Some(assumed), None, now);
         }

@@ -40,11 +40,18 @@ pub(super) struct Wakeups {
     /// to change counts already, in part. By uid, numbered.
     expected: BTreeMap<Text, u64>,
     expectations: u64,
-    /// Pods that would fit, but perhaps only because of pods that are expected to be heard of, and
-    /// the number of the last of these: when they were, the events have come.
-    suspects: BTreeMap<Text, u64>,
+    /// Pods that would fit, but perhaps only because of pods that are expected to be heard of.
+    suspects: BTreeMap<Text, Suspect>,
     /// Where the last search ended.
     cursor: u64,
+}
+
+/// A pod that would fit.
+struct Suspect {
+    /// The last of the pods that were expected to be heard of: once all of them were, their events
+    /// have come.
+    last: u64,
+    attempts: u32,
 }
 
 /// How many events are kept to tell which was missed.
@@ -70,7 +77,7 @@ impl<V: Observer> Scheduler<V> {
                 self.wakeups.suspects.remove(&pod.uid);
                 continue;
             };
-            if self.is_news_under_way(&pod) {
+            if self.is_news_under_way(&pod, &key) {
                 continue;
             }
             let seen = self.wakeups.looked.get(&class).copied().unwrap_or(0);
@@ -79,6 +86,7 @@ impl<V: Observer> Scheduler<V> {
             let rejectors = self.rejector_names(&key);
             let found = MissedWakeup { pod, node, rejectors, events };
             self.tell_observer(&Happening::WakeupMissed(&found));
+            self.wakeups.suspects.remove(&found.pod.uid);
             missed.push(found);
             self.queue.activate([&key], now);
         }
@@ -153,20 +161,17 @@ impl<V: Observer> Scheduler<V> {
     }
 
     /// Whether the pod may fit only because of a pod of which everyone will hear more.
-    fn is_news_under_way(&mut self, pod: &Pod) -> bool {
-        let oldest = self.wakeups.expected.values().copied().min();
-        match (self.wakeups.suspects.get(&pod.uid), oldest) {
-            (_, None) => {}
-            (Some(&last), Some(oldest)) if oldest > last => {}
-            (Some(_), Some(_)) => return true,
-            (None, Some(_)) => {
-                let last = self.wakeups.expectations;
-                self.wakeups.suspects.insert(pod.uid.clone(), last);
-                return true;
-            }
-        }
-        self.wakeups.suspects.remove(&pod.uid);
-        false
+    fn is_news_under_way(&mut self, pod: &Pod, key: &PodKey) -> bool {
+        let Some(oldest) = self.wakeups.expected.values().copied().min() else { return false };
+        let attempts = self.queue.get(key).map_or(0, |waiting| waiting.attempts());
+        let suspect = self.wakeups.suspects.get(&pod.uid);
+        // One that was tried since has heard of what made it a suspect.
+        let Some(suspect) = suspect.filter(|suspect| suspect.attempts == attempts) else {
+            let suspect = Suspect { last: self.wakeups.expectations, attempts };
+            self.wakeups.suspects.insert(pod.uid.clone(), suspect);
+            return true;
+        };
+        oldest <= suspect.last
     }
 
     fn rejector_names(&self, key: &PodKey) -> Vec<String> {
@@ -185,9 +190,17 @@ impl Wakeups {
         }
     }
 
-    /// Everyone has heard of it, or never will.
+    /// Everyone has heard of it.
     pub(super) fn expect_no_more(&mut self, pod: &Text) {
         self.expected.remove(pod);
+    }
+
+    /// Nobody will: it is not bound after all. Whoever seemed to fit because of it did not, and
+    /// if it seems so again, that is for another reason.
+    pub(super) fn expect_in_vain(&mut self, pod: &Text) {
+        if self.expected.remove(pod).is_some() {
+            self.suspects.clear();
+        }
     }
 
     fn note(&mut self, event: &ClusterEvent) {
