@@ -192,6 +192,16 @@ fn key(name: &str) -> PodKey {
     PodKey { namespace: Text::unshared("default"), name: Text::unshared(name) }
 }
 
+/// A pod that wants to be on a node with one of `app: db`.
+fn near_db() -> Value {
+    json!({"spec": {"affinity": {"podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{
+            "labelSelector": {"matchLabels": {"app": "db"}},
+            "topologyKey": "kubernetes.io/hostname",
+        }],
+    }}}})
+}
+
 /// Lays `more` over `base`, as a merge patch.
 fn merge(base: &mut Value, more: Value) {
     match (base, more) {
@@ -302,13 +312,7 @@ fn a_more_urgent_pod_preempts_is_nominated_and_lands_there() {
 fn a_pod_with_affinity_wakes_for_the_pod_it_wants_and_for_no_other() {
     let mut c = TestCluster::new();
     c.node("one", "cpu=8 memory=8Gi");
-    let near = json!({"spec": {"affinity": {"podAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [{
-            "labelSelector": {"matchLabels": {"app": "db"}},
-            "topologyKey": "kubernetes.io/hostname",
-        }],
-    }}}});
-    c.pod("web", "cpu=1", near);
+    c.pod("web", "cpu=1", near_db());
     assert_eq!(c.place("web"), Some(Place::Unschedulable));
     c.after(20);
     c.news();

@@ -76,13 +76,7 @@ fn a_missed_wake_up_is_reported_with_plugin_and_event_and_mended() {
 fn a_pod_that_waits_for_one_that_is_being_bound_has_missed_nothing() {
     let mut c = TestCluster::new();
     c.node("one", "cpu=8 memory=8Gi");
-    let near = json!({"spec": {"affinity": {"podAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [{
-            "labelSelector": {"matchLabels": {"app": "db"}},
-            "topologyKey": "kubernetes.io/hostname",
-        }],
-    }}}});
-    c.pod("web", "cpu=1", near);
+    c.pod("web", "cpu=1", near_db());
     c.after(20);
     let api = json!({
         "metadata": {"name": "db", "namespace": "default", "uid": "uid-db", "labels": {"app": "db"}},
