@@ -37,6 +37,7 @@
 //! ```
 
 mod error;
+mod notice;
 mod object;
 mod selector;
 mod validation;
@@ -47,4 +48,5 @@ pub mod embedded;
 pub mod manifests;
 
 pub use error::{ApiError, FieldError};
+pub use notice::Notice;
 pub use object::{Key, Kind, Object, Resource};

@@ -22,6 +22,7 @@ mod observer;
 pub mod plugins;
 mod registry;
 mod scheduler;
+mod setup;
 #[cfg(test)]
 mod testing;
 
@@ -34,3 +35,4 @@ pub use nodes::{NodeInfo, Nodes};
 pub use observer::{AttemptResult, Happening, Observer};
 pub use registry::{BuildError, Registry};
 pub use scheduler::{Change, MissedWakeup, PodKey, QueuedPod, Rules, Scheduler, Sort};
+pub use setup::{Setup, SetupError};
