@@ -6,6 +6,8 @@
 //! folders. [`api`] answers the Kubernetes API for such a cluster, in process: what is written for a
 //! real cluster is tested against it.
 //!
+//! [`kubernetes`](self) (the feature of that name) is a real cluster, through its API server.
+//!
 //! The feature `api` (on by default) is what `api` needs: HTTP types, no server. A simulation
 //! talks to the cluster directly and does without.
 //!
@@ -45,6 +47,8 @@ mod validation;
 #[cfg(feature = "api")]
 pub mod api;
 pub mod embedded;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 pub mod manifests;
 
 pub use error::{ApiError, FieldError};
