@@ -13,28 +13,44 @@ pub(super) fn by_importance(a: &Pod, b: &Pod, now: i128) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// The candidate that costs least; among equals the first.
-pub(super) fn cheapest(
-    candidates: Vec<PreemptionCandidate>,
-    now: i128,
-) -> Option<PreemptionCandidate> {
-    candidates.into_iter().min_by_key(|candidate| cost(candidate, now))
+/// What evicting pods costs. What counts, in this order: budgets violated, the most important
+/// victim's priority, the sum of priorities, the number of victims, and how long the most important
+/// ones have run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost {
+    pdb_violations: usize,
+    highest: Option<i64>,
+    sum: i64,
+    victims: usize,
+    /// When the first of the most important ones started; `None` if none has yet.
+    first_started: Option<i128>,
 }
 
-/// What counts, in this order: budgets violated, the most important victim's priority, the sum of
-/// priorities, the number of victims, and how long the most important ones have run.
-fn cost(candidate: &PreemptionCandidate, now: i128) -> impl Ord + use<> {
-    let PreemptionCandidate { victims, pdb_violations, .. } = candidate;
-    let priority = |victim: &Arc<Pod>| i64::from(victim.spec().priority);
-    let highest = victims.iter().map(priority).max();
-    // Each priority is raised above zero: one victim more costs more, also if it is negative.
-    let sum: i64 = victims.iter().map(|victim| priority(victim) + (1 << 31)).sum();
-    let first_started = victims
-        .iter()
-        .filter(|victim| Some(priority(victim)) == highest)
-        .map(|victim| started(victim, now))
-        .min();
-    (*pdb_violations, highest, sum, victims.len(), Reverse(first_started))
+impl Cost {
+    pub(super) fn of(candidate: &PreemptionCandidate, now: i128) -> Self {
+        let PreemptionCandidate { victims, pdb_violations, .. } = candidate;
+        let priority = |victim: &Arc<Pod>| i64::from(victim.spec().priority);
+        let highest = victims.iter().map(priority).max();
+        // Each priority is raised above zero: one victim more costs more, also if it is negative.
+        let sum = victims.iter().map(|victim| priority(victim) + (1 << 31)).sum();
+        let most_important = victims.iter().filter(|victim| Some(priority(victim)) == highest);
+        let first_started = match most_important.clone().all(|victim| victim.started.is_none()) {
+            true => None,
+            false => most_important.map(|victim| started(victim, now)).min(),
+        };
+        let pdb_violations = *pdb_violations;
+        Self { pdb_violations, highest, sum, victims: victims.len(), first_started }
+    }
+
+    fn key(&self, now: i128) -> impl Ord + use<> {
+        let Self { pdb_violations, highest, sum, victims, first_started } = *self;
+        (pdb_violations, highest, sum, victims, Reverse(first_started.unwrap_or(now)))
+    }
+}
+
+/// The one that costs least; among equals the first.
+pub(super) fn cheapest<T>(candidates: Vec<T>, cost: impl Fn(&T) -> Cost, now: i128) -> Option<T> {
+    candidates.into_iter().min_by_key(|candidate| cost(candidate).key(now))
 }
 
 /// A pod that has not been started yet counts as started now.

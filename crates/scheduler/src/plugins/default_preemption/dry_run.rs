@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::choice::by_importance;
+use super::choice::{Cost, by_importance};
+use super::memory::Remembered;
 use super::{has_victims, is_victim};
 use crate::framework::{Code, Context, CycleState, Framework, Status};
 use crate::nodes::NodeInfo;
@@ -20,6 +21,19 @@ pub struct PreemptionCandidate {
     pub pdb_violations: usize,
 }
 
+/// What trying one node came to. Copies share it.
+#[derive(Clone)]
+pub(super) enum Tried {
+    Candidate(Arc<Costed>),
+    Refused(Arc<Status>),
+}
+
+/// A candidate, and what it costs.
+pub(super) struct Costed {
+    pub(super) candidate: PreemptionCandidate,
+    pub(super) cost: Cost,
+}
+
 /// An attempt to make room for a pod.
 pub(super) struct DryRun<'a> {
     framework: &'a Framework,
@@ -33,23 +47,23 @@ pub(super) struct DryRun<'a> {
 /// What the attempt found.
 pub(super) struct Found {
     /// Where there would be room: first the nodes where no budget is violated.
-    pub(super) candidates: Vec<PreemptionCandidate>,
+    pub(super) candidates: Vec<Arc<Costed>>,
     /// Why there would be none on the other nodes that were tried, and on how many.
-    pub(super) statuses: Vec<(Status, usize)>,
+    pub(super) statuses: Vec<(Arc<Status>, usize)>,
 }
 
 impl Found {
     /// Nobody could go from any of so many nodes.
     pub(super) fn no_victims(nodes: usize) -> Self {
-        let statuses = vec![(Status::unresolvable(NO_VICTIMS), nodes)];
+        let statuses = vec![(Arc::new(Status::unresolvable(NO_VICTIMS)), nodes)];
         Self { candidates: Vec::new(), statuses }
     }
 
-    fn note(&mut self, status: Status) {
+    fn note(&mut self, status: &Arc<Status>) {
         // Equal ones mostly come one after the other.
         match self.statuses.last_mut() {
-            Some((last, count)) if *last == status => *count += 1,
-            _ => self.statuses.push((status, 1)),
+            Some((last, count)) if Arc::ptr_eq(last, status) || last == status => *count += 1,
+            _ => self.statuses.push((status.clone(), 1)),
         }
     }
 
@@ -61,7 +75,7 @@ impl Found {
         let statuses = self.statuses.iter().map(|(status, _)| status);
         let errors = statuses.filter(|status| status.code() == Code::Error);
         let mut texts: Vec<String> = Vec::new();
-        for text in errors.map(Status::message) {
+        for text in errors.map(|status| status.message()) {
             if !texts.contains(&text) {
                 texts.push(text);
             }
@@ -93,13 +107,28 @@ impl<'a> DryRun<'a> {
         &self,
         nodes: impl Iterator<Item = &'n NodeInfo>,
         enough: usize,
+        mut remembered: Option<Remembered<'_>>,
     ) -> Found {
         let (mut harmless, mut violating) = (Vec::new(), Vec::new());
         let mut found = Found { candidates: Vec::new(), statuses: Vec::new() };
+        let mut without_victims = 0;
         for node in nodes {
-            match self.victims(node) {
-                Ok(candidate) => {
-                    let list = match candidate.pdb_violations {
+            if !has_victims(self.pod, node.lowest_priority()) {
+                without_victims += 1;
+                continue;
+            }
+            let known =
+                remembered.as_ref().and_then(|remembered| remembered.get(self.context, node));
+            let tried = known.cloned().unwrap_or_else(|| {
+                let tried = self.tried(node);
+                if let Some(remembered) = &mut remembered {
+                    remembered.keep(self.context, node, &tried);
+                }
+                tried
+            });
+            match tried {
+                Tried::Candidate(candidate) => {
+                    let list = match candidate.candidate.pdb_violations {
                         0 => &mut harmless,
                         _ => &mut violating,
                     };
@@ -110,19 +139,29 @@ impl<'a> DryRun<'a> {
                         break;
                     }
                 }
-                Err(status) => found.note(status),
+                Tried::Refused(status) => found.note(&status),
             }
+        }
+        if without_victims > 0 {
+            found.statuses.extend(Found::no_victims(without_victims).statuses);
         }
         harmless.append(&mut violating);
         found.candidates = harmless;
         found
     }
 
+    fn tried(&self, node: &NodeInfo) -> Tried {
+        match self.victims(node) {
+            Ok(candidate) => {
+                let cost = Cost::of(&candidate, self.context.now);
+                Tried::Candidate(Arc::new(Costed { candidate, cost }))
+            }
+            Err(status) => Tried::Refused(Arc::new(status)),
+        }
+    }
+
     /// The fewest and least important pods that must leave the node.
     fn victims(&self, node: &NodeInfo) -> Result<PreemptionCandidate, Status> {
-        if !has_victims(self.pod, node.lowest_priority()) {
-            return Err(Status::unresolvable(NO_VICTIMS));
-        }
         let name = node.name().clone();
         let mut potential: Vec<Arc<Pod>> =
             node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
