@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use roadstead_model::{ClassId, Pod, PodDisruptionBudget};
 
 use super::dry_run::Tried;
 use crate::framework::{Context, CycleState, Framework, Local};
-use crate::nodes::{NodeInfo, Slot};
+use crate::nodes::NodeInfo;
 
 /// What dry runs found, for the classes of pods that last asked for any.
+///
+/// A node counts as changed when somebody is nominated to it or no longer is, too: by the time that
+/// a pod looks for others to make room, its nodes tell that.
 #[derive(Default)]
 pub(super) struct Memory {
     classes: HashMap<ClassId, Kept>,
@@ -30,26 +33,24 @@ struct Kept {
 /// What is remembered in one cycle, and may be added to.
 pub(super) struct Remembered<'a> {
     by_slot: &'a mut Vec<Option<(u64, Tried)>>,
-    /// Nodes that others wait for: who they are may depend on the pod.
-    nominated: HashSet<Slot>,
+    pod: &'a Pod,
 }
 
 impl Memory {
     /// What is remembered for pods like this one. `None` if what dry runs find for it depends on
     /// more than a node and what runs there.
-    pub(super) fn of(
-        &mut self,
+    pub(super) fn of<'a>(
+        &'a mut self,
         framework: &Framework,
         context: &Context<'_>,
         state: &CycleState,
-        pod: &Pod,
-    ) -> Option<Remembered<'_>> {
+        pod: &'a Pod,
+    ) -> Option<Remembered<'a>> {
         let is_resized = !std::ptr::eq(pod.requests(), &pod.spec().requests);
         let reaches = framework.filter_reaches(context, state, pod);
         if !state.may_remember || is_resized || !reaches.wide.is_empty() {
             return None;
         }
-        let nodes = context.nodes;
         let budgets = &context.listers.pod_disruption_budgets;
         self.uses += 1;
         let class = pod.class.id();
@@ -67,10 +68,8 @@ impl Memory {
             kept.budgets = budgets.values().cloned().collect();
             kept.by_slot.clear();
         }
-        kept.by_slot.resize_with(nodes.slots(), || None);
-        let nominated = context.nominations.nodes();
-        let nominated = nominated.iter().filter_map(|name| nodes.slot(name)).collect();
-        Some(Remembered { by_slot: &mut kept.by_slot, nominated })
+        kept.by_slot.resize_with(context.nodes.slots(), || None);
+        Some(Remembered { by_slot: &mut kept.by_slot, pod })
     }
 
     fn drop_oldest(&mut self) {
@@ -85,8 +84,7 @@ impl Remembered<'_> {
     /// What a dry run found on the node, if it is as it was then.
     pub(super) fn get(&self, context: &Context<'_>, node: &NodeInfo) -> Option<&Tried> {
         let (changed, tried) = self.by_slot.get(node.slot().index())?.as_ref()?;
-        let is_same = *changed == context.nodes.last_change(node.slot());
-        (is_same && !self.nominated.contains(&node.slot())).then_some(tried)
+        (*changed == context.nodes.last_change(node.slot())).then_some(tried)
     }
 
     /// Remembers what a dry run found.
@@ -97,8 +95,10 @@ impl Remembered<'_> {
         let is_past = |pod: &Arc<Pod>| {
             pod.started.is_none_or(|time| i128::from(time.as_micros()) * 1000 <= context.now)
         };
-        if !self.nominated.contains(&slot)
-            && node.pods().iter().all(is_past)
+        // The pod's own nomination does not count for it, but for others like it it does.
+        let mut nominated = context.nominations.to(node.name()).into_iter();
+        if node.pods().iter().all(is_past)
+            && nominated.all(|other| other.uid != self.pod.uid)
             && let Some(kept) = self.by_slot.get_mut(slot.index())
         {
             *kept = Some((context.nodes.last_change(slot), tried.clone()));
