@@ -328,11 +328,6 @@ impl Nodes {
         self.changes.clock()
     }
 
-    /// The time of the last change of the node in that slot, by the same clock.
-    pub(crate) fn last_change(&self, slot: Slot) -> u64 {
-        self.changes.last(slot)
-    }
-
     /// The slots whose nodes changed, came or went after `clock`, latest first.
     pub(crate) fn changed_since(&self, clock: u64) -> impl Iterator<Item = Slot> {
         self.changes.since(clock)

@@ -63,11 +63,6 @@ impl Changes {
         self.latest = slot;
     }
 
-    /// When the node at that slot last changed; 0 if there was never one.
-    pub(crate) fn last(&self, slot: Slot) -> u64 {
-        self.links.get(slot.index()).map_or(0, |link| link.changed)
-    }
-
     /// The slots of nodes that changed after `clock`, latest first.
     pub(crate) fn since(&self, clock: u64) -> impl Iterator<Item = Slot> {
         let linked = |slot: Slot| self.links.get(slot.index()).map(|link| (slot, link));

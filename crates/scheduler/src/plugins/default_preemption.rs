@@ -20,13 +20,13 @@ use crate::framework::{
     PostFilterAnswer, PreEnqueue, Preemption, Registration, Status,
 };
 use crate::listers::Listers;
-use crate::nodes::NodeInfo;
+use crate::nodes::Slot;
 
 pub use dry_run::PreemptionCandidate;
 pub use preempting::Preempting;
 
-use dry_run::{Costed, DryRun, Found};
-use memory::Memory;
+use dry_run::{DryRun, Found, Tried};
+use memory::{Memory, Trials};
 
 /// Makes room for a pod by evicting pods of lower priority, as few and as unimportant as can be,
 /// and holds the pod back until they are on their way.
@@ -75,8 +75,10 @@ impl DefaultPreemption {
         pod: &Pod,
         diagnosis: &Diagnosis,
     ) -> Vec<PreemptionCandidate> {
-        let found = self.dry_run(framework, context, state, pod, diagnosis).candidates;
-        found.iter().map(|found| found.candidate.clone()).collect()
+        let mut trials = Trials::default();
+        let found = self.dry_run(framework, context, state, pod, diagnosis, &mut trials);
+        let found = found.candidates.iter().filter_map(|(slot, _)| candidate(&trials, *slot));
+        found.map(|found| (*found).clone()).collect()
     }
 
     fn dry_run(
@@ -86,18 +88,17 @@ impl DefaultPreemption {
         state: &CycleState,
         pod: &Pod,
         diagnosis: &Diagnosis,
+        trials: &mut Trials,
     ) -> Found {
         // Nodes where the pod might fit if others went.
         let potential = diagnosis.count(Code::Unschedulable);
         if potential == 0 || !has_victims(pod, context.nodes.lowest_priority()) {
             return Found::no_victims(potential);
         }
-        let is_potential = |node: &&NodeInfo| diagnosis.status(node).code() == Code::Unschedulable;
-        let nodes = context.nodes.iter().filter(is_potential);
+        let is_potential = |slot: &Slot| diagnosis.at(*slot).code() == Code::Unschedulable;
+        let slots = context.nodes.order().iter().copied().filter(is_potential);
         let wanted = self.arguments.candidates(potential);
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembered = memory.of(framework, context, state, pod);
-        DryRun::new(framework, context, state, pod).run(nodes, wanted, remembered)
+        DryRun::new(framework, context, state, pod).run(slots, wanted, trials)
     }
 
     /// What PostFilter does, in words that do not say yet that they are about preemption.
@@ -115,11 +116,15 @@ impl DefaultPreemption {
         if context.nodes.is_empty() {
             return refused(Nomination::Keep, Status::error("no nodes available"));
         }
-        let found = self.dry_run(framework, context, state, pod, diagnosis);
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut afresh = Trials::default();
+        let trials = memory.of(framework, context, state, pod).unwrap_or(&mut afresh);
+        let found = self.dry_run(framework, context, state, pod, diagnosis, trials);
         if let Some(error) = found.error() {
             return refused(Nomination::Keep, error);
         }
-        match choice::cheapest(found.candidates, |costed| costed.cost, context.now) {
+        let cheapest = choice::cheapest(found.candidates.iter().copied(), context.now);
+        match cheapest.and_then(|slot| candidate(trials, slot)) {
             Some(chosen) => evict(context, pod, &chosen),
             None => {
                 let nodes = context.nodes.len();
@@ -201,8 +206,16 @@ fn is_victim(pod: &Pod, other: &Pod) -> bool {
     other.spec().priority < pod.spec().priority
 }
 
-fn evict(context: &Context<'_>, pod: &Pod, chosen: &Costed) -> PostFilterAnswer {
-    let PreemptionCandidate { node, victims, .. } = chosen.candidate.clone();
+/// The candidate in that slot, if there is one.
+fn candidate(trials: &Trials, slot: Slot) -> Option<Arc<PreemptionCandidate>> {
+    match trials.get(slot)? {
+        Tried::Candidate(_, candidate) => Some(candidate.clone()),
+        Tried::Refused(_) | Tried::NoVictims => None,
+    }
+}
+
+fn evict(context: &Context<'_>, pod: &Pod, chosen: &PreemptionCandidate) -> PostFilterAnswer {
+    let PreemptionCandidate { node, victims, .. } = chosen.clone();
     // Upstream's executor does nothing at all where all victims are on their way already.
     let has_work = victims.iter().any(|victim| !victim.is_terminating());
     let mut unnominate = if has_work { context.nominations.to(&node) } else { Vec::new() };

@@ -22,8 +22,9 @@ pub(super) struct Cost {
     highest: Option<i64>,
     sum: i64,
     victims: usize,
-    /// When the first of the most important ones started; `None` if none has yet.
-    first_started: Option<i128>,
+    /// When the first of the most important ones started, in microseconds; `None` if that is yet
+    /// to come.
+    first_started: Option<i64>,
 }
 
 impl Cost {
@@ -34,23 +35,29 @@ impl Cost {
         // Each priority is raised above zero: one victim more costs more, also if it is negative.
         let sum = victims.iter().map(|victim| priority(victim) + (1 << 31)).sum();
         let most_important = victims.iter().filter(|victim| Some(priority(victim)) == highest);
-        let first_started = match most_important.clone().all(|victim| victim.started.is_none()) {
-            true => None,
-            false => most_important.map(|victim| started(victim, now)).min(),
-        };
+        let first = most_important.min_by_key(|victim| started(victim, now));
+        let first_started = first.and_then(|first| first.started).map(|time| time.as_micros());
         let pdb_violations = *pdb_violations;
         Self { pdb_violations, highest, sum, victims: victims.len(), first_started }
     }
 
+    pub(super) fn violates_budgets(&self) -> bool {
+        self.pdb_violations > 0
+    }
+
     fn key(&self, now: i128) -> impl Ord + use<> {
         let Self { pdb_violations, highest, sum, victims, first_started } = *self;
-        (pdb_violations, highest, sum, victims, Reverse(first_started.unwrap_or(now)))
+        let first_started = first_started.map_or(now, |micros| i128::from(micros) * 1000);
+        (pdb_violations, highest, sum, victims, Reverse(first_started))
     }
 }
 
 /// The one that costs least; among equals the first.
-pub(super) fn cheapest<T>(candidates: Vec<T>, cost: impl Fn(&T) -> Cost, now: i128) -> Option<T> {
-    candidates.into_iter().min_by_key(|candidate| cost(candidate).key(now))
+pub(super) fn cheapest<T: Copy>(
+    candidates: impl Iterator<Item = (T, Cost)>,
+    now: i128,
+) -> Option<T> {
+    candidates.min_by_key(|(_, cost)| cost.key(now)).map(|(candidate, _)| candidate)
 }
 
 /// A pod that has not been started yet counts as started now.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use roadstead_model::{Pod, Text};
 
 use super::choice::{Cost, by_importance};
-use super::memory::Remembered;
+use super::memory::Trials;
 use super::{has_victims, is_victim};
 use crate::framework::{Code, Context, CycleState, Framework, Status};
-use crate::nodes::NodeInfo;
+use crate::nodes::{NodeInfo, Slot};
 
 /// A node where evicting pods would make room for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +24,10 @@ pub struct PreemptionCandidate {
 /// What trying one node came to. Copies share it.
 #[derive(Clone)]
 pub(super) enum Tried {
-    Candidate(Arc<Costed>),
+    /// Nobody there is worth less than the pod.
+    NoVictims,
+    Candidate(Cost, Arc<PreemptionCandidate>),
     Refused(Arc<Status>),
-}
-
-/// A candidate, and what it costs.
-pub(super) struct Costed {
-    pub(super) candidate: PreemptionCandidate,
-    pub(super) cost: Cost,
 }
 
 /// An attempt to make room for a pod.
@@ -47,7 +43,7 @@ pub(super) struct DryRun<'a> {
 /// What the attempt found.
 pub(super) struct Found {
     /// Where there would be room: first the nodes where no budget is violated.
-    pub(super) candidates: Vec<Arc<Costed>>,
+    pub(super) candidates: Vec<(Slot, Cost)>,
     /// Why there would be none on the other nodes that were tried, and on how many.
     pub(super) statuses: Vec<(Arc<Status>, usize)>,
 }
@@ -99,47 +95,43 @@ impl<'a> DryRun<'a> {
         Self { framework, context, state, pod, filters }
     }
 
-    /// Tries these nodes until enough candidates are found, one without violations among them.
+    /// Tries the nodes in these slots until enough candidates are found, one without violations
+    /// among them.
     ///
     /// Upstream starts at a random node; here the order of the cluster is kept, so that one
     /// cluster and one pod have one answer.
-    pub(super) fn run<'n>(
+    pub(super) fn run(
         &self,
-        nodes: impl Iterator<Item = &'n NodeInfo>,
+        slots: impl Iterator<Item = Slot>,
         enough: usize,
-        mut remembered: Option<Remembered<'_>>,
+        trials: &mut Trials,
     ) -> Found {
+        trials.follow(self.context.nodes);
         let (mut harmless, mut violating) = (Vec::new(), Vec::new());
         let mut found = Found { candidates: Vec::new(), statuses: Vec::new() };
         let mut without_victims = 0;
-        for node in nodes {
-            if !has_victims(self.pod, node.lowest_priority()) {
-                without_victims += 1;
-                continue;
+        for slot in slots {
+            if trials.get(slot).is_none()
+                && let Some(node) = self.context.nodes.in_slot(slot)
+            {
+                trials.keep(self.context, self.pod, node, self.tried(node));
             }
-            let known =
-                remembered.as_ref().and_then(|remembered| remembered.get(self.context, node));
-            let tried = known.cloned().unwrap_or_else(|| {
-                let tried = self.tried(node);
-                if let Some(remembered) = &mut remembered {
-                    remembered.keep(self.context, node, &tried);
-                }
-                tried
-            });
-            match tried {
-                Tried::Candidate(candidate) => {
-                    let list = match candidate.candidate.pdb_violations {
-                        0 => &mut harmless,
-                        _ => &mut violating,
+            match trials.get(slot) {
+                Some(Tried::Candidate(cost, _)) => {
+                    let list = match cost.violates_budgets() {
+                        false => &mut harmless,
+                        true => &mut violating,
                     };
                     if list.len() < enough {
-                        list.push(candidate);
+                        list.push((slot, *cost));
                     }
                     if !harmless.is_empty() && harmless.len() + violating.len() >= enough {
                         break;
                     }
                 }
-                Tried::Refused(status) => found.note(&status),
+                Some(Tried::Refused(status)) => found.note(status),
+                Some(Tried::NoVictims) => without_victims += 1,
+                None => {}
             }
         }
         if without_victims > 0 {
@@ -151,10 +143,13 @@ impl<'a> DryRun<'a> {
     }
 
     fn tried(&self, node: &NodeInfo) -> Tried {
+        if !has_victims(self.pod, node.lowest_priority()) {
+            return Tried::NoVictims;
+        }
         match self.victims(node) {
             Ok(candidate) => {
                 let cost = Cost::of(&candidate, self.context.now);
-                Tried::Candidate(Arc::new(Costed { candidate, cost }))
+                Tried::Candidate(cost, Arc::new(candidate))
             }
             Err(status) => Tried::Refused(Arc::new(status)),
         }

@@ -7,12 +7,9 @@ use roadstead_model::{ClassId, Pod, PodDisruptionBudget};
 
 use super::dry_run::Tried;
 use crate::framework::{Context, CycleState, Framework, Local};
-use crate::nodes::NodeInfo;
+use crate::nodes::{NodeInfo, Nodes, Slot};
 
 /// What dry runs found, for the classes of pods that last asked for any.
-///
-/// A node counts as changed when somebody is nominated to it or no longer is, too: by the time that
-/// a pod looks for others to make room, its nodes tell that.
 #[derive(Default)]
 pub(super) struct Memory {
     classes: HashMap<ClassId, Kept>,
@@ -20,56 +17,63 @@ pub(super) struct Memory {
 }
 
 /// What dry runs found for one class of pods.
+#[derive(Default)]
 struct Kept {
     /// Who was asked.
     filters: Vec<Local>,
     /// The budgets that there were.
     budgets: Vec<Arc<PodDisruptionBudget>>,
-    /// By slot, with the time of the node's last change before.
-    by_slot: Vec<Option<(u64, Tried)>>,
+    trials: Trials,
     last_use: u64,
 }
 
-/// What is remembered in one cycle, and may be added to.
-pub(super) struct Remembered<'a> {
-    by_slot: &'a mut Vec<Option<(u64, Tried)>>,
-    pod: &'a Pod,
+/// What dry runs found on each node, as far as it still holds.
+///
+/// A node counts as changed when somebody is nominated to it or no longer is, too: by the time that
+/// a pod looks for others to make room, its nodes tell that.
+#[derive(Default)]
+pub(super) struct Trials {
+    by_slot: Vec<Option<Tried>>,
+    /// The nodes' clock when they were last looked at.
+    seen: u64,
+    /// What holds for this cycle only.
+    fleeting: Vec<Slot>,
 }
 
 impl Memory {
     /// What is remembered for pods like this one. `None` if what dry runs find for it depends on
     /// more than a node and what runs there.
-    pub(super) fn of<'a>(
-        &'a mut self,
+    pub(super) fn of(
+        &mut self,
         framework: &Framework,
         context: &Context<'_>,
         state: &CycleState,
-        pod: &'a Pod,
-    ) -> Option<Remembered<'a>> {
+        pod: &Pod,
+    ) -> Option<&mut Trials> {
         let is_resized = !std::ptr::eq(pod.requests(), &pod.spec().requests);
-        let reaches = framework.filter_reaches(context, state, pod);
-        if !state.may_remember || is_resized || !reaches.wide.is_empty() {
+        if !state.may_remember || is_resized {
             return None;
         }
-        let budgets = &context.listers.pod_disruption_budgets;
+        let reaches = framework.filter_reaches(context, state, pod);
+        if !reaches.wide.is_empty() {
+            return None;
+        }
         self.uses += 1;
         let class = pod.class.id();
         if self.classes.len() >= MOST_CLASSES && !self.classes.contains_key(&class) {
             self.drop_oldest();
         }
-        let new =
-            || Kept { filters: Vec::new(), budgets: Vec::new(), by_slot: Vec::new(), last_use: 0 };
-        let kept = self.classes.entry(class).or_insert_with(new);
+        let kept = self.classes.entry(class).or_default();
         kept.last_use = self.uses;
+        let budgets = context.listers.pod_disruption_budgets.values();
         let are_budgets_same = kept.budgets.len() == budgets.len()
-            && kept.budgets.iter().zip(budgets.values()).all(|(a, b)| Arc::ptr_eq(a, b));
+            && kept.budgets.iter().zip(budgets.clone()).all(|(a, b)| Arc::ptr_eq(a, b));
         if kept.filters != reaches.local || !are_budgets_same {
             kept.filters = reaches.local;
-            kept.budgets = budgets.values().cloned().collect();
-            kept.by_slot.clear();
+            kept.budgets = budgets.cloned().collect();
+            kept.trials = Trials::default();
         }
-        kept.by_slot.resize_with(context.nodes.slots(), || None);
-        Some(Remembered { by_slot: &mut kept.by_slot, pod })
+        Some(&mut kept.trials)
     }
 
     fn drop_oldest(&mut self) {
@@ -80,16 +84,23 @@ impl Memory {
     }
 }
 
-impl Remembered<'_> {
-    /// What a dry run found on the node, if it is as it was then.
-    pub(super) fn get(&self, context: &Context<'_>, node: &NodeInfo) -> Option<&Tried> {
-        let (changed, tried) = self.by_slot.get(node.slot().index())?.as_ref()?;
-        (*changed == context.nodes.last_change(node.slot())).then_some(tried)
+impl Trials {
+    /// Forgets what does not hold any more.
+    pub(super) fn follow(&mut self, nodes: &Nodes) {
+        self.by_slot.resize_with(nodes.slots(), || None);
+        for slot in nodes.changed_since(self.seen).chain(self.fleeting.drain(..)) {
+            self.by_slot[slot.index()] = None;
+        }
+        self.seen = nodes.clock();
     }
 
-    /// Remembers what a dry run found.
-    pub(super) fn keep(&mut self, context: &Context<'_>, node: &NodeInfo, tried: &Tried) {
-        let slot = node.slot();
+    /// What trying the node in that slot came to, if it was tried.
+    pub(super) fn get(&self, slot: Slot) -> Option<&Tried> {
+        self.by_slot.get(slot.index())?.as_ref()
+    }
+
+    /// Keeps what trying a node for a pod came to.
+    pub(super) fn keep(&mut self, context: &Context<'_>, pod: &Pod, node: &NodeInfo, tried: Tried) {
         // Who has not started yet counts as starting now: that order holds later too, unless
         // somebody has started in the future.
         let is_past = |pod: &Arc<Pod>| {
@@ -97,14 +108,14 @@ impl Remembered<'_> {
         };
         // The pod's own nomination does not count for it, but for others like it it does.
         let mut nominated = context.nominations.to(node.name()).into_iter();
-        if node.pods().iter().all(is_past)
-            && nominated.all(|other| other.uid != self.pod.uid)
-            && let Some(kept) = self.by_slot.get_mut(slot.index())
-        {
-            *kept = Some((context.nodes.last_change(slot), tried.clone()));
+        if nominated.any(|other| other.uid == pod.uid) || !node.pods().iter().all(is_past) {
+            self.fleeting.push(node.slot());
+        }
+        if let Some(kept) = self.by_slot.get_mut(node.slot().index()) {
+            *kept = Some(tried);
         }
     }
 }
 
-/// Each costs a few words for every node, and as many references as there are victims.
+/// Each costs some words for every node, and as many references as there are victims.
 const MOST_CLASSES: usize = 16;
