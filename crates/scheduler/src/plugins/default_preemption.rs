@@ -77,7 +77,7 @@ impl DefaultPreemption {
     ) -> Vec<PreemptionCandidate> {
         let mut trials = Trials::default();
         let found = self.dry_run(framework, context, state, pod, diagnosis, &mut trials);
-        let found = found.candidates.iter().filter_map(|(slot, _)| candidate(&trials, *slot));
+        let found = found.candidates.iter().filter_map(|slot| candidate(&trials, *slot));
         found.map(|found| (*found).clone()).collect()
     }
 
@@ -123,8 +123,7 @@ impl DefaultPreemption {
         if let Some(error) = found.error() {
             return refused(Nomination::Keep, error);
         }
-        let cheapest = choice::cheapest(found.candidates.iter().copied(), context.now);
-        match cheapest.and_then(|slot| candidate(trials, slot)) {
+        match found.cheapest.and_then(|slot| candidate(trials, slot)) {
             Some(chosen) => evict(context, pod, &chosen),
             None => {
                 let nodes = context.nodes.len();

@@ -45,19 +45,18 @@ impl Cost {
         self.pdb_violations > 0
     }
 
-    fn key(&self, now: i128) -> impl Ord + use<> {
-        let Self { pdb_violations, highest, sum, victims, first_started } = *self;
-        let first_started = first_started.map_or(now, |micros| i128::from(micros) * 1000);
-        (pdb_violations, highest, sum, victims, Reverse(first_started))
+    /// Which of two costs is less.
+    pub(super) fn cmp(&self, other: &Self, now: i128) -> Ordering {
+        let first = |cost: &Self| cost.first_started.map_or(now, |time| i128::from(time) * 1000);
+        (self.pdb_violations.cmp(&other.pdb_violations))
+            .then(self.highest.cmp(&other.highest))
+            .then(self.sum.cmp(&other.sum))
+            .then(self.victims.cmp(&other.victims))
+            .then_with(|| match self.first_started == other.first_started {
+                true => Ordering::Equal,
+                false => first(other).cmp(&first(self)),
+            })
     }
-}
-
-/// The one that costs least; among equals the first.
-pub(super) fn cheapest<T: Copy>(
-    candidates: impl Iterator<Item = (T, Cost)>,
-    now: i128,
-) -> Option<T> {
-    candidates.min_by_key(|(_, cost)| cost.key(now)).map(|(candidate, _)| candidate)
 }
 
 /// A pod that has not been started yet counts as started now.

@@ -43,7 +43,9 @@ pub(super) struct DryRun<'a> {
 /// What the attempt found.
 pub(super) struct Found {
     /// Where there would be room: first the nodes where no budget is violated.
-    pub(super) candidates: Vec<(Slot, Cost)>,
+    pub(super) candidates: Vec<Slot>,
+    /// The one of them that costs least; among equals the first.
+    pub(super) cheapest: Option<Slot>,
     /// Why there would be none on the other nodes that were tried, and on how many.
     pub(super) statuses: Vec<(Arc<Status>, usize)>,
 }
@@ -52,7 +54,7 @@ impl Found {
     /// Nobody could go from any of so many nodes.
     pub(super) fn no_victims(nodes: usize) -> Self {
         let statuses = vec![(Arc::new(Status::unresolvable(NO_VICTIMS)), nodes)];
-        Self { candidates: Vec::new(), statuses }
+        Self { candidates: Vec::new(), cheapest: None, statuses }
     }
 
     fn note(&mut self, status: &Arc<Status>) {
@@ -107,8 +109,9 @@ impl<'a> DryRun<'a> {
         trials: &mut Trials,
     ) -> Found {
         trials.follow(self.context.nodes);
-        let (mut harmless, mut violating) = (Vec::new(), Vec::new());
-        let mut found = Found { candidates: Vec::new(), statuses: Vec::new() };
+        let now = self.context.now;
+        let (mut harmless, mut violating) = (Listed::default(), Listed::default());
+        let mut found = Found { candidates: Vec::new(), cheapest: None, statuses: Vec::new() };
         let mut without_victims = 0;
         for slot in slots {
             if trials.get(slot).is_none()
@@ -122,10 +125,11 @@ impl<'a> DryRun<'a> {
                         false => &mut harmless,
                         true => &mut violating,
                     };
-                    if list.len() < enough {
-                        list.push((slot, *cost));
+                    if list.slots.len() < enough {
+                        list.add(slot, *cost, now);
                     }
-                    if !harmless.is_empty() && harmless.len() + violating.len() >= enough {
+                    let listed = harmless.slots.len() + violating.slots.len();
+                    if !harmless.slots.is_empty() && listed >= enough {
                         break;
                     }
                 }
@@ -137,8 +141,10 @@ impl<'a> DryRun<'a> {
         if without_victims > 0 {
             found.statuses.extend(Found::no_victims(without_victims).statuses);
         }
-        harmless.append(&mut violating);
-        found.candidates = harmless;
+        // Violated budgets cost more than anything else.
+        found.cheapest = harmless.cheapest.or(violating.cheapest).map(|(slot, _)| slot);
+        harmless.slots.append(&mut violating.slots);
+        found.candidates = harmless.slots;
         found
     }
 
@@ -204,6 +210,22 @@ impl<'a> DryRun<'a> {
             }
             is_violation
         })
+    }
+}
+
+/// Candidates in the order in which they were found.
+#[derive(Default)]
+struct Listed {
+    slots: Vec<Slot>,
+    cheapest: Option<(Slot, Cost)>,
+}
+
+impl Listed {
+    fn add(&mut self, slot: Slot, cost: Cost, now: i128) {
+        if self.cheapest.is_none_or(|(_, cheapest)| cost.cmp(&cheapest, now).is_lt()) {
+            self.cheapest = Some((slot, cost));
+        }
+        self.slots.push(slot);
     }
 }
 

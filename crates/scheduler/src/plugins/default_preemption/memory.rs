@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use roadstead_model::{ClassId, Pod, PodDisruptionBudget};
 
 use super::dry_run::Tried;
-use crate::framework::{Context, CycleState, Framework, Local};
+use crate::framework::{Context, CycleState, Framework, Local, Status};
 use crate::nodes::{NodeInfo, Nodes, Slot};
 
 /// What dry runs found, for the classes of pods that last asked for any.
@@ -38,6 +38,7 @@ pub(super) struct Trials {
     seen: u64,
     /// What holds for this cycle only.
     fleeting: Vec<Slot>,
+    last_refusal: Option<Arc<Status>>,
 }
 
 impl Memory {
@@ -111,8 +112,20 @@ impl Trials {
         if nominated.any(|other| other.uid == pod.uid) || !node.pods().iter().all(is_past) {
             self.fleeting.push(node.slot());
         }
+        let tried = match tried {
+            Tried::Refused(status) => Tried::Refused(self.shared(status)),
+            other => other,
+        };
         if let Some(kept) = self.by_slot.get_mut(node.slot().index()) {
             *kept = Some(tried);
+        }
+    }
+
+    /// The same status as the last, if it is equal: then they need not be compared again.
+    fn shared(&mut self, status: Arc<Status>) -> Arc<Status> {
+        match &self.last_refusal {
+            Some(last) if *last == status => last.clone(),
+            _ => self.last_refusal.insert(status).clone(),
         }
     }
 }
