@@ -16,7 +16,7 @@ pub(super) fn by_importance(a: &Pod, b: &Pod, now: i128) -> Ordering {
 /// What evicting pods costs. What counts, in this order: budgets violated, the most important
 /// victim's priority, the sum of priorities, the number of victims, and how long the most important
 /// ones have run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cost {
     pdb_violations: usize,
     highest: Option<i64>,

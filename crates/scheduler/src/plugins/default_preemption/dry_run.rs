@@ -1,11 +1,12 @@
 //! Whom evicting would make room, node by node, tried out on copies.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
 use super::choice::{Cost, by_importance};
-use super::memory::Trials;
+use super::memory::{CostId, Trials};
 use super::{has_victims, is_victim};
 use crate::framework::{Code, Context, CycleState, Framework, Status};
 use crate::nodes::{NodeInfo, Slot};
@@ -21,12 +22,11 @@ pub struct PreemptionCandidate {
     pub pdb_violations: usize,
 }
 
-/// What trying one node came to. Copies share it.
-#[derive(Clone)]
+/// What trying one node came to.
 pub(super) enum Tried {
     /// Nobody there is worth less than the pod.
     NoVictims,
-    Candidate(Cost, Arc<PreemptionCandidate>),
+    Candidate(CostId, Arc<PreemptionCandidate>),
     Refused(Arc<Status>),
 }
 
@@ -117,16 +117,17 @@ impl<'a> DryRun<'a> {
             if trials.get(slot).is_none()
                 && let Some(node) = self.context.nodes.in_slot(slot)
             {
-                trials.keep(self.context, self.pod, node, self.tried(node));
+                let tried = self.tried(node, trials);
+                trials.keep(self.context, self.pod, node, tried);
             }
             match trials.get(slot) {
                 Some(Tried::Candidate(cost, _)) => {
-                    let list = match cost.violates_budgets() {
+                    let list = match trials.cost(*cost).violates_budgets() {
                         false => &mut harmless,
                         true => &mut violating,
                     };
                     if list.slots.len() < enough {
-                        list.add(slot, *cost, now);
+                        list.add(slot, *cost, |a, b| trials.cost(a).cmp(trials.cost(b), now));
                     }
                     let listed = harmless.slots.len() + violating.slots.len();
                     if !harmless.slots.is_empty() && listed >= enough {
@@ -148,13 +149,13 @@ impl<'a> DryRun<'a> {
         found
     }
 
-    fn tried(&self, node: &NodeInfo) -> Tried {
+    fn tried(&self, node: &NodeInfo, trials: &mut Trials) -> Tried {
         if !has_victims(self.pod, node.lowest_priority()) {
             return Tried::NoVictims;
         }
         match self.victims(node) {
             Ok(candidate) => {
-                let cost = Cost::of(&candidate, self.context.now);
+                let cost = trials.cost_id(Cost::of(&candidate, self.context.now));
                 Tried::Candidate(cost, Arc::new(candidate))
             }
             Err(status) => Tried::Refused(Arc::new(status)),
@@ -217,12 +218,13 @@ impl<'a> DryRun<'a> {
 #[derive(Default)]
 struct Listed {
     slots: Vec<Slot>,
-    cheapest: Option<(Slot, Cost)>,
+    cheapest: Option<(Slot, CostId)>,
 }
 
 impl Listed {
-    fn add(&mut self, slot: Slot, cost: Cost, now: i128) {
-        if self.cheapest.is_none_or(|(_, cheapest)| cost.cmp(&cheapest, now).is_lt()) {
+    fn add(&mut self, slot: Slot, cost: CostId, cmp: impl Fn(CostId, CostId) -> Ordering) {
+        let is_less = |(_, least): (Slot, CostId)| least != cost && cmp(cost, least).is_lt();
+        if self.cheapest.is_none_or(is_less) {
             self.cheapest = Some((slot, cost));
         }
         self.slots.push(slot);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use roadstead_model::{ClassId, Pod, PodDisruptionBudget};
 
+use super::choice::Cost;
 use super::dry_run::Tried;
 use crate::framework::{Context, CycleState, Framework, Local, Status};
 use crate::nodes::{NodeInfo, Nodes, Slot};
@@ -39,7 +40,14 @@ pub(super) struct Trials {
     /// What holds for this cycle only.
     fleeting: Vec<Slot>,
     last_refusal: Option<Arc<Status>>,
+    /// Every cost that some candidate has, or had.
+    costs: Vec<Cost>,
+    cost_ids: HashMap<Cost, CostId>,
 }
+
+/// A cost among those of a class: most candidates cost the same, and are told apart at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CostId(u32);
 
 impl Memory {
     /// What is remembered for pods like this one. `None` if what dry runs find for it depends on
@@ -88,6 +96,9 @@ impl Memory {
 impl Trials {
     /// Forgets what does not hold any more.
     pub(super) fn follow(&mut self, nodes: &Nodes) {
+        if self.costs.len() > 2 * nodes.slots() + MOST_COSTS {
+            *self = Self::default();
+        }
         self.by_slot.resize_with(nodes.slots(), || None);
         for slot in nodes.changed_since(self.seen).chain(self.fleeting.drain(..)) {
             self.by_slot[slot.index()] = None;
@@ -121,6 +132,20 @@ impl Trials {
         }
     }
 
+    /// A cost that some candidate has.
+    pub(super) fn cost(&self, CostId(at): CostId) -> &Cost {
+        &self.costs[at as usize]
+    }
+
+    /// The number of a cost.
+    pub(super) fn cost_id(&mut self, cost: Cost) -> CostId {
+        let costs = &mut self.costs;
+        *self.cost_ids.entry(cost).or_insert_with(|| {
+            costs.push(cost);
+            CostId(u32::try_from(costs.len() - 1).expect("fewer than four billion costs"))
+        })
+    }
+
     /// The same status as the last, if it is equal: then they need not be compared again.
     fn shared(&mut self, status: Arc<Status>) -> Arc<Status> {
         match &self.last_refusal {
@@ -132,3 +157,6 @@ impl Trials {
 
 /// Each costs some words for every node, and as many references as there are victims.
 const MOST_CLASSES: usize = 16;
+
+/// How many costs are kept that nobody has, besides as many as there are nodes.
+const MOST_COSTS: usize = 1_024;
