@@ -1,0 +1,1 @@
+//! A real cluster, as the adapter sees it.
