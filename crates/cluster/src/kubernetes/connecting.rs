@@ -1,6 +1,6 @@
 //! The way to an API server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::header::{HeaderValue, USER_AGENT};
@@ -113,25 +113,22 @@ async fn configure(options: &ConnectOptions) -> Result<Config, ConnectError> {
 }
 
 async fn read_kubeconfig(
-    file: &PathBuf,
+    file: &Path,
     selected: &KubeConfigOptions,
 ) -> Result<Config, ConnectError> {
-    let failed = |error: &KubeconfigError| ConnectError::Kubeconfig {
-        file: file.clone(),
-        problem: explain(error),
-    };
-    let kubeconfig = Kubeconfig::read_from(file).map_err(|error| failed(&error))?;
+    let failed = |problem| ConnectError::Kubeconfig { file: file.to_owned(), problem };
+    let kubeconfig = Kubeconfig::read_from(file).map_err(|error| failed(explain(&error)))?;
     let contexts: Vec<_> = kubeconfig.contexts.iter().map(|named| named.name.clone()).collect();
+    let contexts = match &*contexts {
+        [] => "it has no contexts".to_owned(),
+        names => format!("it has these contexts: {}", names.join(", ")),
+    };
     let config = Config::from_custom_kubeconfig(kubeconfig, selected).await;
-    config.map_err(|error| match (failed(&error), &error) {
-        (
-            ConnectError::Kubeconfig { file, problem },
-            KubeconfigError::LoadContext(_) | KubeconfigError::CurrentContextNotSet,
-        ) => {
-            let problem = format!("{problem}; it has these contexts: {}", contexts.join(", "));
-            ConnectError::Kubeconfig { file, problem }
+    config.map_err(|error| match error {
+        KubeconfigError::LoadContext(_) | KubeconfigError::CurrentContextNotSet => {
+            failed(format!("{}; {contexts}", explain(&error)))
         }
-        (other, _) => other,
+        error => failed(explain(&error)),
     })
 }
 

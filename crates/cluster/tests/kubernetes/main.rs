@@ -1,1 +1,8 @@
-//! A real cluster, as the adapter sees it.
+//! The adapter to a real cluster, against the API of the cluster in memory.
+
+mod connecting;
+mod failing;
+mod listing;
+mod random;
+mod relisting;
+mod testing;
