@@ -79,7 +79,8 @@ impl Feed {
     /// Lists if there is no version to go on from, then watches. Ends well if the server ends the
     /// watch.
     async fn listen(&mut self, session: &mut Session) -> Result<(), Failure> {
-        if self.version.is_none() {
+        let resumes = self.version.is_some();
+        if !resumes {
             self.begin_list();
             if !self.streams_lists {
                 self.list_in_pages().await?;
@@ -87,6 +88,9 @@ impl Feed {
         }
         let seconds = self.options.watch_timeout.mul_f64(1.0 + chance()).as_secs().max(1);
         let lines = self.open(seconds).await?;
+        if resumes {
+            self.progress.update(self.kind, |status| status.resumed += 1);
+        }
         let mut lines = std::pin::pin!(lines);
         let mut line = Vec::new();
         // The server ends a watch when its time is over. One that says nothing for longer than
@@ -121,9 +125,6 @@ impl Feed {
         if is_fine {
             self.backoff.reset();
         }
-        if self.version.is_some() {
-            self.progress.update(self.kind, |status| status.resumed += 1);
-        }
         match end {
             Err(Failure::Closed) => return None,
             Ok(()) if is_fine => {
@@ -132,7 +133,7 @@ impl Feed {
             }
             Ok(()) => debug!(kind, version = self.version, "the watch was over at once"),
             Err(Failure::NotStreamed) => {
-                info!(kind, "the server does not stream lists; they are read in pages");
+                info!(kind, "the server streams no lists, or without an end: they come in pages");
                 self.streams_lists = false;
                 return Some(Duration::ZERO);
             }
@@ -296,7 +297,7 @@ impl Feed {
         match self.known.set(object.metadata()) {
             News::Old => return Ok(()),
             News::New => {}
-            News::Replaced(old) => self.tell(Input::Gone(bare(self.kind, old))).await?,
+            News::Replaced(old) => self.tell(Input::Gone(bare(self.kind, *old))).await?,
         }
         self.tell(Input::Set(object)).await
     }

@@ -28,7 +28,7 @@ pub(super) enum News {
     /// It was not known, or in another version.
     New,
     /// Another object had its name, which is gone.
-    Replaced(ObjectMeta),
+    Replaced(Box<ObjectMeta>),
 }
 
 impl Known {
@@ -52,7 +52,7 @@ impl Known {
         let old = std::mem::replace(&mut entry.identity, identity);
         match old.is_same_object(&entry.identity) {
             true => News::New,
-            false => News::Replaced(bare(&key, &old)),
+            false => News::Replaced(Box::new(bare(&key, &old))),
         }
     }
 
