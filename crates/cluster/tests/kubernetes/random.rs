@@ -14,7 +14,7 @@ use crate::testing::*;
 #[tokio::test(start_paused = true)]
 async fn who_listens_ends_up_with_what_is_there() {
     let (mut relists, mut resumed) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..40 {
         let mut random = Random(seed);
         let chances =
             || Chances { dropped: 0.05, lost: 0.05, throttled: 0.02, failed: 0.05, conflict: 0.0 };
@@ -52,7 +52,7 @@ async fn who_listens_ends_up_with_what_is_there() {
         relists += statuses.iter().map(|status| status.lists - 1).sum::<u64>();
         resumed += statuses.iter().map(|status| status.resumed).sum::<u64>();
     }
-    assert!(relists > 500 && resumed > 500, "{relists} relists, {resumed} resumed");
+    assert!(relists > 300 && resumed > 300, "{relists} relists, {resumed} resumed");
 }
 
 /// What a listener makes of what it hears.
