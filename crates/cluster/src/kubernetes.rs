@@ -3,8 +3,13 @@
 //! What it shows and what it answers comes as a stream of [`Input`]s; what a scheduler wants done
 //! goes to it as [`Command`](roadstead_scheduler::Command)s.
 
+mod connecting;
+mod watching;
+
 use roadstead_model::Text;
 
+pub use self::connecting::{ConnectError, ConnectOptions, connect};
+pub use self::watching::{KindStatus, WatchOptions, WatchPhase, Watching, watch};
 use crate::Object;
 
 /// What a scheduler hears from its cluster.

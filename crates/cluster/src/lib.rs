@@ -6,10 +6,10 @@
 //! folders. [`api`] answers the Kubernetes API for such a cluster, in process: what is written for a
 //! real cluster is tested against it.
 //!
-//! [`kubernetes`](self) (the feature of that name) is a real cluster, through its API server.
+//! `kubernetes` is a real cluster, through its API server.
 //!
-//! The feature `api` (on by default) is what `api` needs: HTTP types, no server. A simulation
-//! talks to the cluster directly and does without.
+//! Two features, both on by default, bring what those two need: `api` HTTP types and no server,
+//! `kubernetes` a client and tokio. A simulation talks to the cluster directly and does without.
 //!
 //! ```
 //! use roadstead_cluster::embedded::{Binding, Cluster, Config};
