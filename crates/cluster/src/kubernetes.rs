@@ -3,6 +3,9 @@
 //! What it shows and what it answers comes as a stream of [`Input`]s; what a scheduler wants done
 //! goes to it as [`Command`](roadstead_scheduler::Command)s.
 
+pub mod election;
+pub mod writing;
+
 use roadstead_model::Text;
 
 use crate::Object;
