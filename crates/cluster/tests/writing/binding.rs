@@ -140,7 +140,7 @@ async fn on_a_bad_network_every_answer_is_true() {
             pods.push(s.make_pod(&format!("pod-{i}")).await);
         }
         let chances =
-            || Chances { dropped: 0.2, lost: 0.2, conflict: 0.1, throttled: 0.1, failed: 0.2 };
+            || Chances { dropped: 0.1, lost: 0.15, conflict: 0.05, throttled: 0.1, failed: 0.1 };
         let config = FaultConfig { seed, writes: chances(), reads: chances(), cut: 0.0 };
         s.faults.configure(config);
         for pod in &pods {

@@ -50,7 +50,7 @@ async fn a_writer_that_is_dropped_writes_no_more() {
     let network = s.network.clone();
     s.writer.send(nominate(&a, "pier"));
     s.writer.send(nominate(&b, "pier"));
-    s.after(0).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     drop(s);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(network.sent(), ["PATCH pods/a/status"]);

@@ -78,7 +78,7 @@ fn a_lease_is_taken_over_when_it_was_seen_unchanged_for_its_own_duration() {
     desk.step(0, News::Nothing);
     let mut now = 0;
     // Its times are hours old by whatever clock; they do not count.
-    for (renewed, lasts) in [(0, 14_000), (1, 16_000)] {
+    for (renewed, lasts) in [(0, 14_000), (1, 20_000)] {
         let changed = now;
         while now < changed + lasts {
             match desk.step(now, News::Read(record("other", renewed))) {

@@ -71,8 +71,7 @@ async fn a_victim_that_is_gone_is_evicted_and_its_successor_is_left_alone() {
 async fn a_deletion_that_was_done_unnoticed_is_done() {
     let mut s = Server::new();
     let (victim, preemptor) = (s.make_pod("victim").await, s.make_pod("urgent").await);
-    s.network.stall_next_write(Stall::After);
-    s.network.stall_next_write(Stall::After);
+    s.network.stall_next_write(Stall::Not);
     s.network.stall_next_write(Stall::After);
     assert_eq!(evict(&mut s, &victim, &preemptor).await, Ok(()));
     assert!(s.pod("victim").is_null());

@@ -99,8 +99,12 @@ fn classes_go_in_their_order() {
 #[test]
 fn each_class_has_places_of_its_own() {
     let mut desk = Desk::new(Limits { qps: 0.0, binds: 2, statuses: 1, ..Limits::default() });
-    ["a", "b", "c"].map(|name| desk.bind(name));
-    ["d", "e"].map(|name| desk.status(name, "too small"));
+    for name in ["a", "b", "c"] {
+        desk.bind(name);
+    }
+    for name in ["d", "e"] {
+        desk.status(name, "too small");
+    }
     let jobs: Vec<Job> = std::iter::from_fn(|| desk.take(0)).collect();
     let classes: Vec<Class> = jobs.iter().map(Job::class).collect();
     assert_eq!(classes, [Class::Bind, Class::Bind, Class::Status]);

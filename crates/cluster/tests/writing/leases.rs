@@ -101,7 +101,7 @@ async fn a_leader_on_a_bad_network_stays_leader() {
     let cluster = cluster();
     let (first, network) = candidate(&cluster, "first");
     let chances =
-        || Chances { dropped: 0.1, lost: 0.1, conflict: 0.1, throttled: 0.05, failed: 0.05 };
+        || Chances { dropped: 0.05, lost: 0.05, conflict: 0.05, throttled: 0.02, failed: 0.03 };
     let config = FaultConfig { seed: 3, writes: chances(), reads: chances(), cut: 0.0 };
     pass(1).await;
     network.configure(config);

@@ -141,7 +141,7 @@ async fn a_status_never_comes_after_the_bind_that_follows_it() {
             tokio::task::yield_now().await;
         }
         assert_eq!(s.bind(&web, "pier").await, Ok(()));
-        s.after(60).await;
+        s.after(5).await;
         assert_eq!(s.condition("web", "PodScheduled")["status"], "True", "{fault:?}");
     }
 }

@@ -198,6 +198,8 @@ pub(crate) fn unmade(name: &str, world: &mut World) -> Arc<Pod> {
 /// What a request meets with on its way that a server cannot do to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stall {
+    /// Nothing.
+    Not,
     /// It never arrives, and nobody says so.
     Before,
     /// It is done, and the answer never comes.
@@ -263,7 +265,7 @@ impl tower_service::Service<Request<Body>> for Line {
         let mut inner = self.inner.clone();
         Box::pin(async move {
             match stall {
-                None => inner.call(request).await,
+                None | Some(Stall::Not) => inner.call(request).await,
                 Some(Stall::Before) => std::future::pending().await,
                 Some(Stall::After) => {
                     inner.call(request).await?;

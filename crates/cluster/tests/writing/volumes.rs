@@ -18,12 +18,14 @@ const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/data";
 /// A volume and a claim that wait for each other, and what a scheduler would write.
 async fn writes(s: &mut Server) -> [Write; 2] {
     let class = json!({
+        "kind": "StorageClass", "apiVersion": "storage.k8s.io/v1",
         "metadata": {"name": "lazy"},
         "provisioner": "kubernetes.io/no-provisioner",
         "volumeBindingMode": "WaitForFirstConsumer",
     });
     s.create("/apis/storage.k8s.io/v1/storageclasses", &class).await;
     let volume = json!({
+        "kind": "PersistentVolume", "apiVersion": "v1",
         "metadata": {"name": "disk", "annotations": {"kept": "yes"}},
         "spec": {
             "capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"],
@@ -32,6 +34,7 @@ async fn writes(s: &mut Server) -> [Write; 2] {
     });
     s.create("/api/v1/persistentvolumes", &volume).await;
     let claim = json!({
+        "kind": "PersistentVolumeClaim", "apiVersion": "v1",
         "metadata": {"name": "data"},
         "spec": {
             "accessModes": ["ReadWriteOnce"], "storageClassName": "lazy",

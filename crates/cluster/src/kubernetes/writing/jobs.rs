@@ -216,11 +216,16 @@ impl Shared {
             self.turn().await;
             reply = self.send(Class::Event, &bodies::event_is_new(&draft, &self.hostname)).await;
         }
+        // The name is our own: an answer was lost, of an Event that was no series yet.
+        if draft.series.is_some() && matches!(&reply, Reply::Refused(refusal) if refusal.is_taken())
+        {
+            self.turn().await;
+            reply = self.send(Class::Event, &bodies::event_again(&draft)).await;
+        }
         let now = Instant::now();
         let asked = match reply {
             Reply::Done => return self.lanes().event_written(now.into_std(), key),
             Reply::Unclear(_) => None,
-            // The name is our own: an answer was lost.
             Reply::Refused(refusal) if refusal.is_taken() => {
                 return self.lanes().event_written(now.into_std(), key);
             }
