@@ -4,7 +4,9 @@
 //! goes to it as [`Command`](roadstead_scheduler::Command)s.
 
 mod connecting;
+pub mod election;
 mod watching;
+pub mod writing;
 
 use roadstead_model::Text;
 
