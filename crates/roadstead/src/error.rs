@@ -3,10 +3,14 @@
 use std::fmt;
 use std::io;
 
+use roadstead_cluster::kubernetes::ConnectError;
+use roadstead_cluster::kubernetes::election::ElectionError;
 use roadstead_cluster::manifests;
 use roadstead_scheduler::config::ConfigError;
 use roadstead_sim::openb::TraceError;
 use roadstead_sim::{InputError, RunError, SetupError};
+
+use crate::serving::ServingError;
 
 /// Why the program did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +36,23 @@ pub(crate) enum Error {
     Unreadable { file: String, error: io::Error },
     #[error("error: {file}: cannot write: {error}")]
     Unwritable { file: String, error: io::Error },
+    #[error(
+        "error: extenders: there are some, and Roadstead calls none; remove them from the \
+         configuration, or make each a plugin (see examples/gpu-keeper)"
+    )]
+    Extenders,
+    #[error("error: {0}")]
+    Connect(ConnectError),
+    #[error("error: {0}")]
+    Election(ElectionError),
+    #[error("error: {0}")]
+    Serving(ServingError),
+    #[error("error: cannot start threads: {0}")]
+    Threads(io::Error),
+    #[error("error: cannot listen for signals: {0}")]
+    Signals(io::Error),
+    #[error("error: the scheduler's thread has panicked: the log says where")]
+    Panicked,
     #[error("error: cannot print: {0}")]
     Output(io::Error),
     #[error("error: cannot print: {0}")]

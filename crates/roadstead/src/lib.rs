@@ -10,7 +10,9 @@
 //! }
 //! ```
 
+mod clock;
 mod commands;
+mod driver;
 mod error;
 mod input;
 mod logging;
@@ -27,7 +29,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, sim};
+use crate::commands::{completions, config, run, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -44,6 +46,7 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Sim(sim::Sim),
+    Run(Box<run::Run>),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -54,6 +57,7 @@ Examples:
   roadstead sim examples/shop                     schedule a folder of manifests, and see
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
+  roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -79,6 +83,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match program.command {
         Command::Sim(command) => command.run(registry, &mut out),
+        Command::Run(command) => command.run(registry, &mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

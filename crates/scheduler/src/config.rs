@@ -288,6 +288,12 @@ impl SchedulerConfiguration {
     /// The whole configuration as a file that reads as the same.
     #[must_use]
     pub fn to_yaml(&self) -> String {
+        yaml::print(&self.to_json())
+    }
+
+    /// The whole configuration as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("a configuration is plain data");
         value["apiVersion"] = json!(API_VERSION);
         value["kind"] = json!(KIND);
@@ -300,7 +306,7 @@ impl SchedulerConfiguration {
                 config["args"]["kind"] = json!(format!("{name}Args"));
             }
         }
-        yaml::print(&value)
+        value
     }
 
     /// What fields have that are not in the file; the profiles are completed later.

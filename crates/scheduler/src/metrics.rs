@@ -146,6 +146,12 @@ impl Metrics {
         }
     }
 
+    /// Sets counters and histograms back to nothing observed.
+    pub fn reset(&mut self) {
+        let plugins = std::mem::replace(&mut self.plugins, Plugins::new());
+        *self = Self { plugins, ..Self::new(self.clock) };
+    }
+
     /// The metrics of a scheduler in Prometheus' text format.
     pub fn expose<V: Observer>(&self, scheduler: &Scheduler<V>) -> String {
         let mut out = Exposition::default();

@@ -170,6 +170,11 @@ impl<V: Observer> Scheduler<V> {
         &self.queue
     }
 
+    /// Who is told of everything.
+    pub fn observer_mut(&mut self) -> &mut V {
+        self.queue.observer_mut()
+    }
+
     /// The cache, to be looked at.
     #[must_use]
     pub fn cache(&self) -> &Cache {

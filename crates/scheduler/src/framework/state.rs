@@ -24,13 +24,13 @@ impl CycleState {
     }
 
     /// Remembers a plugin's state under a name of its choice, normally its own.
-    pub fn put<T: Clone + 'static>(&mut self, name: &'static str, state: T) {
+    pub fn put<T: Clone + Send + 'static>(&mut self, name: &'static str, state: T) {
         self.keep(Entry { name, is_for_search: false, state: Box::new(state) });
     }
 
     /// The same for what is of use only until a node is chosen: what holds on to parts of the
     /// cluster would make the cluster copy them when the pod is put on its node.
-    pub fn put_for_search<T: Clone + 'static>(&mut self, name: &'static str, state: T) {
+    pub fn put_for_search<T: Clone + Send + 'static>(&mut self, name: &'static str, state: T) {
         self.keep(Entry { name, is_for_search: true, state: Box::new(state) });
     }
 
@@ -87,13 +87,13 @@ impl Names {
 }
 
 /// State of any type, which can be cloned.
-trait Kept {
+trait Kept: Send {
     fn clone_box(&self) -> Box<dyn Kept>;
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-impl<T: Clone + 'static> Kept for T {
+impl<T: Clone + Send + 'static> Kept for T {
     fn clone_box(&self) -> Box<dyn Kept> {
         Box::new(self.clone())
     }

@@ -1,0 +1,69 @@
+//! What the endpoints ask of the scheduler.
+
+use std::time::Instant;
+
+use roadstead_cluster::kubernetes::election::Leadership;
+use roadstead_scheduler::Metrics;
+use roadstead_scheduler::config::SchedulerConfiguration;
+use serde_json::Value;
+
+use super::resources;
+use crate::driver::Questions;
+use crate::serving::{Answer, Source, Unavailable};
+
+/// A scheduler that runs on its own thread.
+pub(super) struct Running {
+    questions: Questions,
+    leadership: Leadership,
+    configuration: Value,
+}
+
+impl Running {
+    pub(super) fn new(
+        questions: Questions,
+        leadership: Leadership,
+        configuration: &SchedulerConfiguration,
+    ) -> Self {
+        Self { questions, leadership, configuration: configuration.to_json() }
+    }
+}
+
+impl Source for Running {
+    fn metrics(&self) -> Answer<String> {
+        let questions = self.questions.clone();
+        Box::pin(async move {
+            let text = questions.ask(|scheduler, _| {
+                let metrics: &Metrics = scheduler.queue().observer();
+                metrics.expose(scheduler)
+            });
+            text.await.ok_or_else(busy)
+        })
+    }
+
+    fn reset_metrics(&self) -> Answer<()> {
+        let questions = self.questions.clone();
+        Box::pin(async move {
+            let reset = questions.ask(|scheduler, _| scheduler.observer_mut().reset());
+            reset.await.ok_or_else(busy)
+        })
+    }
+
+    fn resource_metrics(&self) -> Answer<String> {
+        let questions = self.questions.clone();
+        let leads = self.leadership.may_write(Instant::now());
+        Box::pin(async move {
+            if !leads {
+                return Ok(String::new());
+            }
+            questions.ask(|scheduler, _| resources::expose(scheduler)).await.ok_or_else(busy)
+        })
+    }
+
+    fn configuration(&self) -> Value {
+        self.configuration.clone()
+    }
+}
+
+fn busy() -> Unavailable {
+    Unavailable("the scheduler has stopped, or is too busy to answer".to_owned())
+}
