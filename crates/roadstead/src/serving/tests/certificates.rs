@@ -30,14 +30,14 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A certificate for a client, and its key, in PEM.
-    fn signs(&self, user: &str, groups: &[&str]) -> (rcgen::Certificate, KeyPair) {
+    /// A certificate for a client or a server, and its key.
+    fn signs(&self, user: &str, group: Option<&str>) -> (rcgen::Certificate, KeyPair) {
         let mut parameters =
             CertificateParams::new(["localhost".to_owned()]).expect("it is a name");
         parameters.distinguished_name = rcgen::DistinguishedName::new();
         parameters.distinguished_name.push(DnType::CommonName, user);
-        for group in groups {
-            parameters.distinguished_name.push(DnType::OrganizationName, *group);
+        if let Some(group) = group {
+            parameters.distinguished_name.push(DnType::OrganizationName, group);
         }
         parameters.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
@@ -45,8 +45,8 @@ impl Authority {
         (parameters.signed_by(&key, &self.0).expect("it is signed"), key)
     }
 
-    fn identity(&self, user: &str, groups: &[&str]) -> Identity {
-        let (certificate, key) = self.signs(user, groups);
+    fn identity(&self, user: &str, group: Option<&str>) -> Identity {
+        let (certificate, key) = self.signs(user, group);
         Identity { chain: vec![certificate.der().clone()], key: key.into() }
     }
 }
@@ -79,7 +79,7 @@ async fn without_a_certificate_one_is_made_for_this_host() {
 #[tokio::test]
 async fn a_given_certificate_is_shown_and_read_again() {
     let (folder, authority) = (folder("given"), Authority::new("authority"));
-    let (first, first_key) = authority.signs("first", &[]);
+    let (first, first_key) = authority.signs("first", None);
     let certificate = write(&folder, "tls.crt", &first.pem());
     let key = write(&folder, "tls.key", &first_key.serialize_pem());
     let options = format!("--tls-cert-file {certificate} --tls-private-key-file {key}");
@@ -94,7 +94,7 @@ async fn a_given_certificate_is_shown_and_read_again() {
     write(&folder, "tls.crt", "half wri");
     kept.reload();
     assert_eq!(&kept.der(), first.der(), "what does not read leaves it as it was");
-    let (second, second_key) = authority.signs("second", &[]);
+    let (second, second_key) = authority.signs("second", None);
     write(&folder, "tls.crt", &second.pem());
     write(&folder, "tls.key", &second_key.serialize_pem());
     kept.reload();
@@ -121,8 +121,8 @@ fn a_directory_keeps_the_certificate_that_was_made() {
 async fn what_is_wrong_with_files_and_names_is_told_with_its_option() {
     let folder = folder("wrong");
     let (one, two) = (Authority::new("one"), Authority::new("two"));
-    let (certificate, _) = one.signs("server", &[]);
-    let (_, other_key) = two.signs("server", &[]);
+    let (certificate, _) = one.signs("server", None);
+    let (_, other_key) = two.signs("server", None);
     let certificate = write(&folder, "a.crt", &certificate.pem());
     let key = write(&folder, "a.key", &other_key.serialize_pem());
     let empty = write(&folder, "empty", "");
@@ -186,18 +186,18 @@ async fn a_client_certificate_is_a_user_with_groups() {
     let ask = async |identity: &Identity, path: &str| {
         harbour.ask_as(Some(identity), "GET", path, "").await
     };
-    let ann = ours.identity("ann", &["ops", "dev"]);
+    let ann = ours.identity("ann", Some("ops"));
     assert_eq!(ask(&ann, "/metrics").await.status, 200);
     let asked = harbour.api.last_access_review.lock().expect("nobody panicked").clone();
     assert_eq!(asked["user"], "ann");
-    assert_eq!(asked["groups"], json!(["ops", "dev", "system:authenticated"]));
+    assert_eq!(asked["groups"], json!(["ops", "system:authenticated"]));
 
-    assert_eq!(ask(&ours.identity("bob", &[]), "/metrics").await.status, 403);
-    assert_eq!(ask(&ours.identity("root", &["system:masters"]), "/metrics").await.status, 200);
-    assert_eq!(ask(&others.identity("ann", &[]), "/metrics").await.status, 401);
-    assert_eq!(ask(&others.identity("root", &["system:masters"]), "/livez").await.status, 401);
+    assert_eq!(ask(&ours.identity("bob", None), "/metrics").await.status, 403);
+    assert_eq!(ask(&ours.identity("root", Some("system:masters")), "/metrics").await.status, 200);
+    assert_eq!(ask(&others.identity("ann", None), "/metrics").await.status, 401);
+    assert_eq!(ask(&others.identity("root", Some("system:masters")), "/livez").await.status, 401);
 
-    let identity = others.identity("x", &[]);
+    let identity = others.identity("x", None);
     let token = "Authorization: Bearer ann\r\n";
     let said = harbour.ask_as(Some(&identity), "GET", "/metrics", token).await;
     assert_eq!(said.status, 200, "a token stands for itself");
@@ -220,16 +220,16 @@ async fn a_proxy_that_the_cluster_publishes_may_name_the_user() {
     let harbour = harbour.unwrap_or_else(|error| panic!("{error}"));
     let ann = "X-Remote-User: ann\r\nX-Remote-Group: dev\r\nX-Remote-Extra-Scopes: read\r\n";
 
-    let proxy = proxies.identity("front-proxy-client", &[]);
+    let proxy = proxies.identity("front-proxy-client", None);
     assert_eq!(harbour.ask_as(Some(&proxy), "GET", "/metrics", ann).await.status, 200);
     let asked = harbour.api.last_access_review.lock().expect("nobody panicked").clone();
     assert_eq!(asked["user"], "ann");
     assert_eq!(asked["groups"], json!(["dev", "system:authenticated"]));
     assert_eq!(asked["extra"], json!({"scopes": ["read"]}));
 
-    let other = proxies.identity("somebody", &[]);
+    let other = proxies.identity("somebody", None);
     assert_eq!(harbour.ask_as(Some(&other), "GET", "/metrics", ann).await.status, 401);
-    let client = clients.identity("bob", &[]);
+    let client = clients.identity("bob", None);
     let said = harbour.ask_as(Some(&client), "GET", "/metrics", ann).await;
     assert_eq!(said.status, 403, "a client is itself, whatever it writes in headers");
     let said = harbour.ask_as(None, "GET", "/metrics", ann).await;
