@@ -30,7 +30,7 @@ pub use cache::Cache;
 pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
 pub use listers::{Assumptions, Listers};
-pub use metrics::{Exposition, Metrics};
+pub use metrics::{Exposition, Metrics, expose_pod_requests};
 pub use nodes::{NodeInfo, Nodes};
 pub use observer::{AttemptResult, Happening, Observer};
 pub use registry::{BuildError, Registry};

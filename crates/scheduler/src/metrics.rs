@@ -5,6 +5,7 @@
 
 mod exposition;
 mod instruments;
+mod pods;
 
 use std::fmt::Display;
 
@@ -15,6 +16,7 @@ use crate::observer::{Happening, Observer};
 use crate::scheduler::{QueuedPod, Scheduler};
 pub use exposition::Exposition;
 use instruments::{About, Counter, Gauge, Histogram};
+pub use pods::expose_pod_requests;
 
 /// An observer that keeps kube-scheduler's metrics.
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ impl Metrics {
             ),
             hints: histogram(
                 "scheduler_queueing_hint_execution_duration_seconds",
-                "[ALPHA] Latency for running a queueing hint function of a plugin.",
+                "[ALPHA] Duration for running a queueing hint function of a plugin.",
                 &["event", "hint", "plugin"],
                 0.00001,
                 1.5,
@@ -94,7 +96,7 @@ impl Metrics {
             ),
             attempt_duration: histogram(
                 "scheduler_scheduling_attempt_duration_seconds",
-                "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding).",
+                "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)",
                 &["profile", "result"],
                 0.001,
                 2.0,
@@ -102,7 +104,7 @@ impl Metrics {
             ),
             algorithm: histogram(
                 "scheduler_scheduling_algorithm_duration_seconds",
-                "[ALPHA] Scheduling algorithm latency in seconds.",
+                "[ALPHA] Scheduling algorithm latency in seconds",
                 &[],
                 0.001,
                 2.0,
@@ -126,12 +128,12 @@ impl Metrics {
             ),
             preemption_attempts: counter(
                 "scheduler_preemption_attempts_total",
-                "[STABLE] Total preemption attempts in the cluster till now.",
+                "[STABLE] Total preemption attempts in the cluster till now",
                 &[],
             ),
             preemption_victims: histogram(
                 "scheduler_preemption_victims",
-                "[STABLE] Number of selected preemption victims.",
+                "[STABLE] Number of selected preemption victims",
                 &[],
                 1.0,
                 2.0,
@@ -146,9 +148,9 @@ impl Metrics {
         }
     }
 
-    /// Sets counters and histograms back to nothing observed.
+    /// Forgets everything that was observed.
     pub fn reset(&mut self) {
-        let plugins = std::mem::replace(&mut self.plugins, Plugins::new());
+        let plugins = std::mem::take(&mut self.plugins);
         *self = Self { plugins, ..Self::new(self.clock) };
     }
 
@@ -186,7 +188,11 @@ impl Metrics {
         let counts = queue.counts();
         let mut pending = gauge(
             "scheduler_pending_pods",
-            "[STABLE] Number of pending pods, by the queue type.",
+            "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in \
+             activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of \
+             pods in unschedulablePods that the scheduler attempted to schedule and failed; \
+             'gated' is the number of unschedulable pods that the scheduler never attempted to \
+             schedule because they are gated.",
             &["queue"],
         );
         let backoff = counts.backoff + counts.error_backoff;
@@ -201,7 +207,9 @@ impl Metrics {
         }
         let mut unschedulable = gauge(
             "scheduler_unschedulable_pods",
-            "[BETA] The number of unschedulable pods broken down by plugin name.",
+            "[BETA] The number of unschedulable pods broken down by plugin name. A pod will increment \
+             the gauge for all plugins that caused it to not schedule and so this metric have \
+             meaning only when broken down by plugin.",
             &["plugin", "profile"],
         );
         for waiting in queue.pool().chain(queue.backoff()).chain(queue.active()) {
@@ -235,7 +243,7 @@ impl Metrics {
         }
         let mut workers = gauge(
             "scheduler_goroutines",
-            "[BETA] Number of running operations split by the work they do such as binding.",
+            "[BETA] Number of running goroutines split by the work they do such as binding.",
             &["operation"],
         );
         workers.add(&[&"binding"], scheduler.bindings() as f64);

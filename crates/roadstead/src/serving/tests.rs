@@ -1,1 +1,7 @@
+//! The endpoints as clients see them: real TLS on loopback, and an API server made up.
 
+mod access;
+mod certificates;
+mod clients;
+mod paths;
+mod testing;

@@ -46,6 +46,13 @@ impl<T: Clone> Family<T> {
         self.series.get_mut(&self.key).expect("it is there, or was put there")
     }
 
+    /// As with Go's clients, a metric without series is not there at all.
+    fn begin(&self, out: &mut Exposition, kind: &str) {
+        if !self.series.is_empty() {
+            out.begin(self.about.name, self.about.help, kind);
+        }
+    }
+
     fn each(&self) -> impl Iterator<Item = (Vec<(&'static str, &str)>, &T)> {
         self.series.iter().map(|(key, value)| {
             let values = key.split(BETWEEN);
@@ -72,7 +79,7 @@ impl Counter {
     }
 
     pub(super) fn expose(&self, out: &mut Exposition) {
-        out.begin(self.0.about.name, self.0.about.help, "counter");
+        self.0.begin(out, "counter");
         for (labels, value) in self.0.each() {
             out.sample(self.0.about.name, &labels, *value as f64);
         }
@@ -93,7 +100,7 @@ impl Gauge {
     }
 
     pub(super) fn expose(&self, out: &mut Exposition) {
-        out.begin(self.0.about.name, self.0.about.help, "gauge");
+        self.0.begin(out, "gauge");
         for (labels, value) in self.0.each() {
             out.sample(self.0.about.name, &labels, *value);
         }
@@ -138,8 +145,8 @@ impl Histogram {
     }
 
     pub(super) fn expose(&self, out: &mut Exposition) {
-        let About { name, help, .. } = self.family.about;
-        out.begin(name, help, "histogram");
+        let name = self.family.about.name;
+        self.family.begin(out, "histogram");
         for (labels, series) in self.family.each() {
             let mut below = 0;
             for (bound, count) in self.bounds.iter().zip(&series.counts) {

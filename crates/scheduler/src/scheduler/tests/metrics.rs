@@ -110,3 +110,42 @@ fn buckets_are_kube_schedulers() {
     );
     assert_eq!(bounds("scheduler_scheduling_algorithm_duration_seconds").len(), 16);
 }
+
+#[test]
+fn what_pods_request_is_told_by_pod_and_resource() {
+    let mut c = TestCluster::new();
+    c.node("one", "cpu=2 memory=8Gi");
+    c.pod("web", "cpu=500m memory=1Gi", json!({"spec": {"priority": 7}}));
+    c.pod("large", "cpu=4", json!({}));
+    let text = crate::expose_pod_requests(&c.scheduler);
+    let mut samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    samples.sort_unstable();
+    assert_eq!(
+        samples,
+        [
+            "kube_pod_resource_request{namespace=\"default\",node=\"\",pod=\"large\",\
+             priority=\"0\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 4",
+            "kube_pod_resource_request{namespace=\"default\",node=\"one\",pod=\"web\",\
+             priority=\"7\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 0.5",
+            "kube_pod_resource_request{namespace=\"default\",node=\"one\",pod=\"web\",\
+             priority=\"7\",resource=\"memory\",scheduler=\"default-scheduler\",\
+             unit=\"bytes\"} 1073741824",
+        ]
+    );
+}
+
+#[test]
+fn a_metric_that_nothing_was_observed_of_is_not_there() {
+    let mut c = TestCluster::new();
+    let text = c.scheduler.queue().observer().expose(&c.scheduler);
+    assert!(!text.contains("scheduler_schedule_attempts_total"), "{text}");
+    assert!(text.contains("# TYPE scheduler_preemption_attempts_total counter\n"), "{text}");
+
+    c.node("one", "cpu=2 memory=8Gi");
+    c.pod("web", "cpu=1", json!({}));
+    let mut metrics = c.scheduler.queue().observer().clone();
+    let attempts = "scheduler_schedule_attempts_total{";
+    assert!(metrics.expose(&c.scheduler).contains(attempts));
+    metrics.reset();
+    assert!(!metrics.expose(&c.scheduler).contains(attempts));
+}
