@@ -1,0 +1,40 @@
+//! The cases, in the order in which they run.
+
+mod placement;
+
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+
+use crate::failure::Outcome;
+use crate::world::World;
+
+/// One case.
+pub(crate) struct Case {
+    /// What to call it by.
+    pub(crate) name: &'static str,
+    /// What it checks.
+    pub(crate) about: &'static str,
+    /// Runs it; what it says is printed beside its time.
+    pub(crate) run: for<'a> fn(&'a mut World) -> LocalBoxFuture<'a, Outcome<String>>,
+    /// When it has failed at the latest.
+    pub(crate) limit: Duration,
+    /// Runs as long as it is told, and only when it is named.
+    pub(crate) is_soak: bool,
+}
+
+macro_rules! case {
+    ($name:literal, $run:path, $about:literal) => {
+        Case {
+            name: $name,
+            about: $about,
+            run: |world| Box::pin($run(world)),
+            limit: Duration::from_secs(240),
+            is_soak: false,
+        }
+    };
+}
+
+/// All of them.
+pub(crate) const CASES: &[Case] =
+    &[case!("placement", placement::run, "1,000 pods on 100 nodes, evenly")];
