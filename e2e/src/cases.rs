@@ -1,6 +1,12 @@
 //! The cases, in the order in which they run.
 
+mod deletion;
+mod gates;
 mod placement;
+mod preemption;
+mod priority_order;
+mod profiles;
+mod stopping;
 
 use std::time::Duration;
 
@@ -36,5 +42,13 @@ macro_rules! case {
 }
 
 /// All of them.
-pub(crate) const CASES: &[Case] =
-    &[case!("placement", placement::run, "1,000 pods on 100 nodes, evenly")];
+pub(crate) const CASES: &[Case] = &[
+    case!("placement", placement::run, "1,000 pods on 100 nodes, evenly"),
+    case!("gates", gates::run, "a gated pod waits until its last gate is gone"),
+    case!("preemption", preemption::run, "victim told, preemptor nominated and bound there"),
+    case!("priority-order", priority_order::run, "the urgent get the room, whoever came first"),
+    case!("two-profiles", profiles::two, "two profiles of one configuration differ"),
+    case!("other-schedulers", profiles::others, "pods of others are counted and left alone"),
+    case!("deletion", deletion::run, "pods deleted while being scheduled leave nothing behind"),
+    case!("stopping", stopping::run, "SIGTERM gives up the lease and ends with 0"),
+];

@@ -29,6 +29,10 @@ pub(crate) struct Ledger {
 pub(crate) struct Book {
     /// Those that exist, by namespace and name.
     pub(crate) pods: BTreeMap<String, Seen>,
+    /// The condition `DisruptionTarget` of those that have or had it.
+    pub(crate) disrupted: BTreeMap<String, Condition>,
+    /// The node for which a pod was last nominated, if it ever was.
+    pub(crate) nominations: BTreeMap<String, String>,
     homes: HashMap<String, String>,
     used: BTreeMap<String, Amounts>,
     most_used: BTreeMap<String, Amounts>,
@@ -195,6 +199,12 @@ impl Book {
             self.homes.insert(seen.uid.clone(), node.clone());
             let before = self.pods.get(&key).and_then(|before| before.bound_at);
             seen.bound_at = before.or_else(|| Some(Instant::now()));
+        }
+        if let Some(condition) = seen.condition("DisruptionTarget") {
+            self.disrupted.insert(key.clone(), condition.clone());
+        }
+        if let Some(node) = &seen.nominated {
+            self.nominations.insert(key.clone(), node.clone());
         }
         self.remove(&key);
         self.count(&seen);
