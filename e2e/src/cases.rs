@@ -1,7 +1,9 @@
 //! The cases, in the order in which they run.
 
 mod deletion;
+mod faults;
 mod gates;
+mod leadership;
 mod placement;
 mod preemption;
 mod priority_order;
@@ -51,4 +53,11 @@ pub(crate) const CASES: &[Case] = &[
     case!("other-schedulers", profiles::others, "pods of others are counted and left alone"),
     case!("deletion", deletion::run, "pods deleted while being scheduled leave nothing behind"),
     case!("stopping", stopping::run, "SIGTERM gives up the lease and ends with 0"),
+    case!("scheduler-killed", faults::scheduler_killed, "kill -9 amid 5,000 pods, and a restart"),
+    case!("api-server-stopped", faults::api_server_stopped, "no API server for 20 s"),
+    case!("etcd-stopped", faults::etcd_stopped, "no etcd for 10 s"),
+    case!("connections-cut", faults::connections_cut, "all connections cut again and again"),
+    case!("writes-refused", faults::writes_refused, "half of all writes get 409, 429, 500 or no answer"),
+    case!("leader-killed", leadership::killed, "the standby takes over from a killed leader"),
+    case!("leader-frozen", leadership::frozen, "a leader wakes up after its lease has passed on"),
 ];

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use http::{Method, Request};
@@ -80,6 +81,27 @@ pub(crate) async fn create(client: &Client, object: &Value) -> Outcome {
 pub(crate) async fn create_all(client: &Client, objects: &[Value]) -> Outcome {
     stream::iter(objects)
         .map(|object| create(client, object))
+        .buffer_unordered(AT_ONCE)
+        .try_for_each(|()| async { Ok(()) })
+        .await
+}
+
+/// Creates many objects though the server may be away for a while, or answer for what it did
+/// before.
+pub(crate) async fn create_all_patiently(client: &Client, objects: &[Value]) -> Outcome {
+    stream::iter(objects)
+        .map(|object| async move {
+            let deadline = Instant::now() + CREATE_PATIENCE;
+            loop {
+                match create(client, object).await {
+                    Err(error) if error.to_string().contains("already exists") => return Ok(()),
+                    Err(_) if Instant::now() < deadline => {
+                        tokio::time::sleep(Duration::from_millis(200)).await;
+                    }
+                    other => return other,
+                }
+            }
+        })
         .buffer_unordered(AT_ONCE)
         .try_for_each(|()| async { Ok(()) })
         .await
@@ -218,3 +240,4 @@ const KINDS: &[Kind] = &[
 ];
 
 const AT_ONCE: usize = 32;
+const CREATE_PATIENCE: Duration = Duration::from_secs(60);

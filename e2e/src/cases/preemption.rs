@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube::Client;
 use serde_json::Value;
 
 use crate::failure::{Outcome, check};
@@ -30,7 +31,7 @@ pub(super) async fn run(world: &mut World) -> Outcome<String> {
     };
     world.ledger.until("the preemptor is bound", PATIENCE, landed("preemptor")).await?;
 
-    let events = read(client, "/apis/events.k8s.io/v1/namespaces/default/events").await?;
+    wait_for_event(client, "victim", "Preempted").await?;
     let book = world.ledger.book();
     let told = book.disrupted.get("default/victim");
     check(
@@ -44,9 +45,6 @@ pub(super) async fn run(world: &mut World) -> Outcome<String> {
     check(book.home("preemptor") == room.as_deref(), || {
         format!("the preemptor landed on {:?} instead of {room:?}", book.home("preemptor"))
     })?;
-    check(has_event(&events, "victim", "Preempted"), || {
-        format!("no Event tells of the victim's preemption: {events}")
-    })?;
     check(book.pod("keeper").is_some_and(|pod| !pod.deleting), || {
         "the pod of higher priority was preempted".to_owned()
     })?;
@@ -59,12 +57,17 @@ fn of_class(name: &str, class: &str) -> Value {
     pod
 }
 
-fn has_event(events: &Value, pod: &str, reason: &str) -> bool {
-    let events = events["items"].as_array();
-    events
-        .into_iter()
-        .flatten()
-        .any(|event| event["regarding"]["name"] == pod && event["reason"] == reason)
+/// Events are written when there is time.
+async fn wait_for_event(client: &Client, pod: &str, reason: &str) -> Outcome {
+    for _ in 0..50 {
+        let events = read(client, "/apis/events.k8s.io/v1/namespaces/default/events").await?;
+        let mut events = events["items"].as_array().into_iter().flatten();
+        if events.any(|event| event["regarding"]["name"] == pod && event["reason"] == reason) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(format!("no Event of pod {pod} has the reason {reason}").into())
 }
 
 const PATIENCE: Duration = Duration::from_secs(30);
