@@ -8,12 +8,14 @@ use serde::Deserialize;
 
 use crate::failure::{Outcome, While};
 
-/// How many bindings of each pod were accepted. A pod that was deleted and made again under its
-/// name counts as two, so cases name pods once.
-pub(crate) fn bindings(log: &Path) -> Outcome<BTreeMap<String, usize>> {
+/// How many bindings of each pod were accepted, after the first `passed` lines of the log, and
+/// how many lines there are.
+///
+/// The log has no identity of a pod but its name, which may return.
+pub(crate) fn bindings(log: &Path, passed: usize) -> Outcome<(BTreeMap<String, usize>, usize)> {
     let text = fs::read_to_string(log).during(log.display())?;
     let mut times = BTreeMap::new();
-    for line in text.lines() {
+    for line in text.lines().skip(passed) {
         // A server that was killed may have left half a line.
         let Ok(entry) = serde_json::from_str::<Entry>(line) else { continue };
         if (200..300).contains(&entry.response_status.code) {
@@ -21,7 +23,7 @@ pub(crate) fn bindings(log: &Path) -> Outcome<BTreeMap<String, usize>> {
             *times.entry(pod).or_default() += 1;
         }
     }
-    Ok(times)
+    Ok((times, text.lines().count()))
 }
 
 #[derive(Deserialize)]
@@ -58,8 +60,11 @@ mod tests {
         let log = directory.path().join("audit.log");
         fs::write(&log, text.join("\n")).expect("a file");
 
-        let counted = bindings(&log).expect("a readable log");
+        let counted = bindings(&log, 0).expect("a readable log");
+        let (later, _) = bindings(&log, 3).expect("a readable log");
 
-        assert_eq!(counted, BTreeMap::from([("a/x".to_owned(), 1), ("a/y".to_owned(), 2)]));
+        assert_eq!(counted.0, BTreeMap::from([("a/x".to_owned(), 1), ("a/y".to_owned(), 2)]));
+        assert_eq!(counted.1, 5);
+        assert_eq!(later, BTreeMap::from([("a/y".to_owned(), 1)]));
     }
 }

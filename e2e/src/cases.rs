@@ -5,10 +5,13 @@ mod faults;
 mod gates;
 mod leadership;
 mod placement;
+mod plugins;
 mod preemption;
 mod priority_order;
 mod profiles;
 mod stopping;
+mod texts;
+mod volumes;
 
 use std::time::Duration;
 
@@ -46,9 +49,16 @@ macro_rules! case {
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     case!("placement", placement::run, "1,000 pods on 100 nodes, evenly"),
+    case!("plugins", plugins::run, "every default plugin once, from e2e/manifests"),
+    case!(
+        "same-texts",
+        texts::run,
+        "conditions, Events and `kubectl describe` as of kube-scheduler"
+    ),
     case!("gates", gates::run, "a gated pod waits until its last gate is gone"),
     case!("preemption", preemption::run, "victim told, preemptor nominated and bound there"),
     case!("priority-order", priority_order::run, "the urgent get the room, whoever came first"),
+    case!("volumes", volumes::run, "volumes that wait for their first consumer"),
     case!("two-profiles", profiles::two, "two profiles of one configuration differ"),
     case!("other-schedulers", profiles::others, "pods of others are counted and left alone"),
     case!("deletion", deletion::run, "pods deleted while being scheduled leave nothing behind"),
@@ -57,7 +67,11 @@ pub(crate) const CASES: &[Case] = &[
     case!("api-server-stopped", faults::api_server_stopped, "no API server for 20 s"),
     case!("etcd-stopped", faults::etcd_stopped, "no etcd for 10 s"),
     case!("connections-cut", faults::connections_cut, "all connections cut again and again"),
-    case!("writes-refused", faults::writes_refused, "half of all writes get 409, 429, 500 or no answer"),
+    case!(
+        "writes-refused",
+        faults::writes_refused,
+        "half of all writes get 409, 429, 500 or no answer"
+    ),
     case!("leader-killed", leadership::killed, "the standby takes over from a killed leader"),
     case!("leader-frozen", leadership::frozen, "a leader wakes up after its lease has passed on"),
 ];

@@ -79,6 +79,13 @@ impl ControlPlane {
             format!("--tls-cert-file={}", path("server.crt")),
             format!("--tls-private-key-file={}", path("server.key")),
             format!("--client-ca-file={}", path("ca.crt")),
+            // Nobody comes through a front proxy; but without these a scheduler that delegates
+            // authentication complains for ever.
+            format!("--requestheader-client-ca-file={}", path("ca.crt")),
+            "--requestheader-allowed-names=front-proxy".to_owned(),
+            "--requestheader-username-headers=X-Remote-User".to_owned(),
+            "--requestheader-group-headers=X-Remote-Group".to_owned(),
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-".to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             format!("--service-account-key-file={}", path("accounts.pub")),
             format!("--service-account-signing-key-file={}", path("accounts.key")),
@@ -159,7 +166,7 @@ impl ControlPlane {
 
     fn spawn(&self, name: &str, arguments: &[String]) -> Outcome<Process> {
         let log = self.directory.join(format!("{name}.log"));
-        Process::start(name, &self.servers.join(name), arguments, log)
+        Process::start(name, &self.servers.join(name), arguments, &log)
     }
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Condition {
     pub(crate) reason: String,
     /// Words for people.
     pub(crate) message: String,
+    /// Which generation of the pod it speaks of.
+    pub(crate) observed_generation: Option<i64>,
 }
 
 impl Ledger {
@@ -170,14 +172,11 @@ impl Book {
         self.pod(name)?.node.as_deref()
     }
 
-    /// What the pods on each node ask for together.
-    pub(crate) fn used(&self) -> &BTreeMap<String, Amounts> {
-        &self.used
-    }
-
-    /// Forgets how full nodes have been: they are about to be replaced by others of their names.
-    pub(crate) fn forget_nodes(&mut self) {
+    /// Forgets what is past: nodes and pods are about to be replaced by others of their names.
+    pub(crate) fn forget(&mut self) {
         self.most_used.clear();
+        self.disrupted.clear();
+        self.nominations.clear();
     }
 
     fn note(&mut self, pod: &Pod) {
@@ -270,6 +269,7 @@ impl Condition {
             status: condition.status.clone(),
             reason: condition.reason.clone().unwrap_or_default(),
             message: condition.message.clone().unwrap_or_default(),
+            observed_generation: condition.observed_generation,
         }
     }
 }

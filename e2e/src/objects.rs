@@ -66,9 +66,21 @@ pub(crate) async fn create(client: &Client, object: &Value) -> Outcome {
     let collection = collection_of(object)?;
     let text = serde_json::to_vec(object)?;
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    call(client, Method::POST, &collection, "application/json", text)
-        .await
-        .during(format_args!("cannot create {} {name}", object["kind"]))?;
+    let deadline = Instant::now() + ADMISSION_PATIENCE;
+    loop {
+        match call(client, Method::POST, &collection, "application/json", text.clone()).await {
+            Ok(_) => break,
+            // Admission learns of a class a moment after it was created.
+            Err(error)
+                if error.to_string().contains("no PriorityClass") && Instant::now() < deadline =>
+            {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => {
+                return Err(format!("cannot create {} {name}: {error}", object["kind"]).into());
+            }
+        }
+    }
     // A node alone takes its status from whoever creates it.
     if object["kind"] != "Node" && !object["status"].is_null() {
         let status = json!({"status": object["status"]});
@@ -135,22 +147,26 @@ pub(crate) async fn wipe(client: &Client) -> Outcome {
             false => kind.collection("default"),
         };
         let list: List = serde_json::from_value(read(client, &collection).await?)?;
-        let paths: Vec<String> = list
-            .items
-            .iter()
-            .filter(|item| !item.metadata.name.starts_with("system-"))
-            .map(|item| {
-                let namespace = item.metadata.namespace.as_deref().unwrap_or("default");
-                format!("{}/{}", kind.collection(namespace), item.metadata.name)
-            })
-            .collect();
-        stream::iter(&paths)
-            .map(|path| delete(client, path))
+        stream::iter(list.items)
+            .map(|item| take_away(client, kind, item.metadata))
             .buffer_unordered(AT_ONCE)
             .try_for_each(|()| async { Ok(()) })
             .await?;
     }
     Ok(())
+}
+
+async fn take_away(client: &Client, kind: &Kind, metadata: Metadata) -> Outcome {
+    if metadata.name.starts_with("system-") {
+        return Ok(());
+    }
+    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+    let path = format!("{}/{}", kind.collection(namespace), metadata.name);
+    // Whoever would take them away is not here.
+    if metadata.finalizers.is_some() {
+        merge(client, &path, &json!({"metadata": {"finalizers": null}})).await?;
+    }
+    delete(client, &path).await
 }
 
 #[derive(Deserialize)]
@@ -167,6 +183,7 @@ struct Item {
 struct Metadata {
     name: String,
     namespace: Option<String>,
+    finalizers: Option<Vec<String>>,
 }
 
 async fn call(
@@ -240,4 +257,5 @@ const KINDS: &[Kind] = &[
 ];
 
 const AT_ONCE: usize = 32;
+const ADMISSION_PATIENCE: Duration = Duration::from_secs(5);
 const CREATE_PATIENCE: Duration = Duration::from_secs(60);

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::failure::{Outcome, While, check};
 
-/// A child process and the file that holds all it prints.
+/// A child process.
 pub(crate) struct Process {
     name: String,
     child: Child,
-    log: PathBuf,
 }
 
 impl Process {
@@ -24,9 +23,9 @@ impl Process {
         name: &str,
         program: &Path,
         arguments: &[A],
-        log: PathBuf,
+        log: &Path,
     ) -> Outcome<Process> {
-        let output = File::options().create(true).append(true).open(&log).during(log.display())?;
+        let output = File::options().create(true).append(true).open(log).during(log.display())?;
         let errors = output.try_clone().during(log.display())?;
         let child = Command::new(program)
             .args(arguments)
@@ -37,7 +36,7 @@ impl Process {
             .process_group(0)
             .spawn()
             .during(format_args!("cannot start {}", program.display()))?;
-        Ok(Process { name: name.to_owned(), child, log })
+        Ok(Process { name: name.to_owned(), child })
     }
 
     /// Sends `signal`.
@@ -88,11 +87,6 @@ impl Process {
         let status = fs::read_to_string(format!("/proc/{id}/status")).during(&self.name)?;
         Usage::parse(&stat, &status)
             .ok_or_else(|| format!("{}: /proc/{id} is not as expected", self.name).into())
-    }
-
-    /// Its name and the file with its output.
-    pub(crate) fn log(&self) -> (&str, &Path) {
-        (&self.name, &self.log)
     }
 }
 

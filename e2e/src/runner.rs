@@ -120,7 +120,11 @@ fn print_logs(directory: &Path) {
 fn tail(path: &Path) -> Outcome<String> {
     let text = String::from_utf8_lossy(&fs::read(path).during(path.display())?).into_owned();
     let lines: Vec<&str> = text.lines().collect();
-    Ok(lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"))
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    let cut: Vec<String> =
+        last.iter().map(|line| line.chars().take(TAIL_COLUMNS).collect()).collect();
+    Ok(cut.join("\n"))
 }
 
-const TAIL_LINES: usize = 15;
+const TAIL_LINES: usize = 10;
+const TAIL_COLUMNS: usize = 300;

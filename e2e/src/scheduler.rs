@@ -90,7 +90,7 @@ impl Scheduler {
             }
         };
         let log = directory.join(format!("{name}.log"));
-        let process = Process::start(name, &program, &arguments, log)?;
+        let process = Process::start(name, &program, &arguments, &log)?;
         let mut scheduler = Scheduler { process, port };
         scheduler.wait_until_ready().await?;
         Ok(scheduler)
