@@ -9,6 +9,7 @@ mod plugins;
 mod preemption;
 mod priority_order;
 mod profiles;
+mod soak;
 mod stopping;
 mod texts;
 mod volumes;
@@ -74,4 +75,8 @@ pub(crate) const CASES: &[Case] = &[
     ),
     case!("leader-killed", leadership::killed, "the standby takes over from a killed leader"),
     case!("leader-frozen", leadership::frozen, "a leader wakes up after its lease has passed on"),
+    Case {
+        is_soak: true,
+        ..case!("soak", soak::run, "churn for 20 minutes (--minutes N); only when it is named")
+    },
 ];

@@ -55,6 +55,8 @@ pub(crate) struct Seen {
     pub(crate) deleting: bool,
     /// What it asks for.
     pub(crate) requests: Amounts,
+    /// The labels of the nodes it wants.
+    pub(crate) selector: Vec<(String, String)>,
 }
 
 /// A condition without its times.
@@ -172,6 +174,11 @@ impl Book {
         self.pod(name)?.node.as_deref()
     }
 
+    /// What the pods on a node ask for together.
+    pub(crate) fn used_on(&self, node: &str) -> Amounts {
+        self.used.get(node).copied().unwrap_or_default()
+    }
+
     /// Forgets what is past: nodes and pods are about to be replaced by others of their names.
     pub(crate) fn forget(&mut self) {
         self.most_used.clear();
@@ -240,6 +247,7 @@ impl Seen {
     fn of(pod: &Pod) -> Outcome<Seen> {
         let status = pod.status.as_ref();
         let conditions = status.and_then(|status| status.conditions.as_ref());
+        let selector = pod.spec.as_ref().and_then(|spec| spec.node_selector.clone());
         Ok(Seen {
             uid: pod.uid().unwrap_or_default(),
             node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),
@@ -248,6 +256,7 @@ impl Seen {
             conditions: conditions.into_iter().flatten().map(Condition::of).collect(),
             deleting: pod.metadata.deletion_timestamp.is_some(),
             requests: Amounts::of_pod(pod)?,
+            selector: selector.into_iter().flatten().collect(),
         })
     }
 

@@ -137,7 +137,7 @@ fn event_text(event: &Value) -> String {
         event["type"],
         event["reason"],
         event["action"],
-        event["series"].is_null().then_some("once").unwrap_or("again"),
+        if event["series"].is_null() { "once" } else { "again" },
         event["reportingController"],
         regarding["kind"],
         regarding["namespace"],
