@@ -6,8 +6,10 @@
 //! folders. [`api`] answers the Kubernetes API for such a cluster, in process: what is written for a
 //! real cluster is tested against it.
 //!
-//! The feature `api` (on by default) is what `api` needs: HTTP types, no server. A simulation
-//! talks to the cluster directly and does without.
+//! `kubernetes` is a real cluster, through its API server.
+//!
+//! Two features, both on by default, bring what those two need: `api` HTTP types and no server,
+//! `kubernetes` a client and tokio. A simulation talks to the cluster directly and does without.
 //!
 //! ```
 //! use roadstead_cluster::embedded::{Binding, Cluster, Config};
@@ -37,6 +39,7 @@
 //! ```
 
 mod error;
+mod notice;
 mod object;
 mod selector;
 mod validation;
@@ -44,7 +47,10 @@ mod validation;
 #[cfg(feature = "api")]
 pub mod api;
 pub mod embedded;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 pub mod manifests;
 
 pub use error::{ApiError, FieldError};
+pub use notice::Notice;
 pub use object::{Key, Kind, Object, Resource};

@@ -57,6 +57,14 @@ macro_rules! kinds {
             }
         }
 
+        #[cfg(feature = "kubernetes")]
+        impl Kind {
+            /// Does something with the API type of this kind.
+            pub(crate) fn with_type<D: WithType>(self, act: D) -> D::Output {
+                match self { $(Kind::$kind => act.with::<$kind>(),)* }
+            }
+        }
+
         /// An object of any kind. Cloning one is cheap.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
@@ -164,6 +172,14 @@ pub trait Resource: Metadata<Ty = ObjectMeta> + Clone + Into<Object> {
 
     /// The object, if it is of this type.
     fn of(object: &Object) -> Option<&Arc<Self>>;
+}
+
+/// What can be done with the API type of any kind.
+#[cfg(feature = "kubernetes")]
+pub(crate) trait WithType {
+    type Output;
+
+    fn with<T: Resource + Default + serde::de::DeserializeOwned>(self) -> Self::Output;
 }
 
 impl Kind {

@@ -16,6 +16,9 @@ mod input;
 mod logging;
 mod print;
 mod progress;
+// The commands that run for long start it.
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "no command serves yet"))]
+mod serving;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

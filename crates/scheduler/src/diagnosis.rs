@@ -64,7 +64,12 @@ impl Diagnosis {
     /// What is wrong with the node, which is one of the cluster's.
     #[must_use]
     pub fn status(&self, node: &NodeInfo) -> &Status {
-        self.verdicts.get(node.slot()).map_or(&self.absent, |refusal| &refusal.status)
+        self.at(node.slot())
+    }
+
+    /// What is wrong with the node in that slot.
+    pub(crate) fn at(&self, slot: Slot) -> &Status {
+        self.verdicts.get(slot).map_or(&self.absent, |refusal| &refusal.status)
     }
 
     /// How many nodes have a status of that kind.

@@ -22,6 +22,7 @@ mod observer;
 pub mod plugins;
 mod registry;
 mod scheduler;
+mod setup;
 #[cfg(test)]
 mod testing;
 
@@ -29,8 +30,9 @@ pub use cache::Cache;
 pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
 pub use listers::{Assumptions, Listers};
-pub use metrics::Metrics;
+pub use metrics::{Exposition, Metrics};
 pub use nodes::{NodeInfo, Nodes};
 pub use observer::{AttemptResult, Happening, Observer};
 pub use registry::{BuildError, Registry};
 pub use scheduler::{Change, MissedWakeup, PodKey, QueuedPod, Rules, Scheduler, Sort};
+pub use setup::{Setup, SetupError};

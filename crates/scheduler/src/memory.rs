@@ -1,5 +1,6 @@
 //! What node-local plugins said of each node, remembered for each class of pods.
 
+mod cells;
 mod class;
 mod totals;
 

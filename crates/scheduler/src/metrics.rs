@@ -13,7 +13,7 @@ use roadstead_queue::{Entrance, HintVerdict, Item, Plugins, Transition, Verdict}
 use crate::events::Object;
 use crate::observer::{Happening, Observer};
 use crate::scheduler::{QueuedPod, Scheduler};
-use exposition::Exposition;
+pub use exposition::Exposition;
 use instruments::{About, Counter, Gauge, Histogram};
 
 /// An observer that keeps kube-scheduler's metrics.

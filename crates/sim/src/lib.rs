@@ -16,11 +16,9 @@ pub mod openb;
 pub mod scenario;
 mod timeline;
 
-mod setup;
 mod simulation;
 
 mod commands;
-mod notices;
 mod random;
 mod transit;
 
@@ -36,8 +34,8 @@ pub use outcome::{
     PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
     WaitingPlace,
 };
+pub use roadstead_scheduler::{Setup, SetupError};
 pub use scenario::Scenario;
-pub use setup::{Setup, SetupError};
 pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
 pub use statistics::Journal;
 pub use timeline::{Timeline, Uneventful};

@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use roadstead_cluster::ApiError;
-use roadstead_cluster::embedded::{Cluster, Watch};
+use roadstead_cluster::embedded::{ChangeKind, Cluster, Watch};
+use roadstead_cluster::{ApiError, Notice};
 use roadstead_model::World;
 use roadstead_queue::Time;
-use roadstead_scheduler::Scheduler;
+use roadstead_scheduler::{Scheduler, Setup};
 
-use crate::notices::{self, WATCHED};
 use crate::outcome::Outcome;
-use crate::setup::Setup;
 use crate::statistics::{Journal, Statistics};
 use crate::timeline::Timeline;
-use crate::transit::{Answer, Faults, Notice, Parcel, Transit};
+use crate::transit::{Answer, Faults, Parcel, Shown, Transit};
 use crate::wakers::Wakers;
 
 /// A cluster and its scheduler, run in virtual time.
@@ -159,7 +157,7 @@ impl Simulation {
             now: Time::ZERO,
             world,
             // From the start, so that pods come in the order in which they were made.
-            watch: Watch::new(WATCHED, 0),
+            watch: Watch::new(Notice::KINDS, 0),
             stirred: Time::ZERO,
             cycles: 0,
             steps: 0,
@@ -303,20 +301,34 @@ impl Simulation {
                     self.stirred = self.now;
                     self.scheduler.evicted(&preemptor, &result, self.now);
                 }
-                Parcel::Notice(notice) => self.show(&notice),
+                Parcel::Shown(shown) => self.show(&shown),
             }
         }
     }
 
-    fn show(&mut self, notice: &Notice) {
-        if notice.stirs {
+    fn show(&mut self, shown: &Shown) {
+        if shown.stirs {
             self.stirred = self.now;
         }
-        let Self { scheduler, world, statistics, .. } = self;
-        let shown = notices::show(&notice.change, scheduler, world, statistics, self.now);
-        if let Err(error) = shown {
-            self.troubles
-                .push(format!("{} is not understood: {error}", notice.change.object.key()));
+        let Self { scheduler, world, statistics, now, .. } = self;
+        let notice = match Notice::of(&shown.change.object, world) {
+            Ok(Some(notice)) => notice,
+            Ok(None) => return,
+            Err(error) => {
+                let key = shown.change.object.key();
+                return self.troubles.push(format!("{key} is not understood: {error}"));
+            }
+        };
+        let is_there = shown.change.kind != ChangeKind::Deleted;
+        if let Notice::Pod(pod) = &notice {
+            match is_there {
+                true => statistics.pod_shown(pod, *now),
+                false => statistics.pod_gone(pod, *now),
+            }
+        }
+        match is_there {
+            true => notice.tell(scheduler, *now),
+            false => notice.tell_gone(scheduler, *now),
         }
     }
 
@@ -328,7 +340,7 @@ impl Simulation {
         let changes = self.cluster.changes(&mut self.watch).map_err(RunError::MissedChanges)?;
         self.cluster.forget_changes(self.watch.version());
         for change in changes {
-            self.transit.send_notice(Notice { change, stirs }, self.now);
+            self.transit.send_change(Shown { change, stirs }, self.now);
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ pub(crate) enum Parcel {
     /// What came of a command.
     Answer(Answer),
     /// The cluster shows a change.
-    Notice(Notice),
+    Shown(Shown),
 }
 
 pub(crate) enum Answer {
@@ -60,7 +60,7 @@ pub(crate) enum Answer {
     Evicted { preemptor: Text, result: Result<(), String> },
 }
 
-pub(crate) struct Notice {
+pub(crate) struct Shown {
     pub(crate) change: Change,
     /// Whether it may change where some pod fits: a status that the scheduler itself wrote does
     /// not.
@@ -84,7 +84,7 @@ pub(crate) struct Transit {
     /// When the last command arrives that must not be overtaken by those after it.
     commands: Time,
     /// When the last change of each kind is shown: each kind is watched on its own, in order.
-    notices: BTreeMap<Kind, Time>,
+    shown: BTreeMap<Kind, Time>,
 }
 
 impl Transit {
@@ -95,7 +95,7 @@ impl Transit {
             parcels: BTreeMap::new(),
             sent: 0,
             commands: Time::ZERO,
-            notices: BTreeMap::new(),
+            shown: BTreeMap::new(),
         }
     }
 
@@ -114,12 +114,12 @@ impl Transit {
         self.send(at, Parcel::Answer(answer));
     }
 
-    pub(crate) fn send_notice(&mut self, notice: Notice, now: Time) {
-        let kind = notice.change.object.kind();
-        let last = self.notices.get(&kind).copied().unwrap_or(now);
+    pub(crate) fn send_change(&mut self, shown: Shown, now: Time) {
+        let kind = shown.change.object.kind();
+        let last = self.shown.get(&kind).copied().unwrap_or(now);
         let at = (now + self.delay(self.faults.watch_delay)).max(last);
-        self.notices.insert(kind, at);
-        self.send(at, Parcel::Notice(notice));
+        self.shown.insert(kind, at);
+        self.send(at, Parcel::Shown(shown));
     }
 
     /// The next one that has arrived by `now`.

@@ -80,7 +80,7 @@ impl Filter for GpuKeeper {
     }
 
     /// So its answers are remembered until the node changes.
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }
@@ -96,7 +96,7 @@ impl Score for GpuKeeper {
         Ok(if self.is_kept_from(pod, node.node()) { 0 } else { 100 })
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }

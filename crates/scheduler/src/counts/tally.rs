@@ -10,6 +10,8 @@ pub(crate) struct Tally {
     total: u64,
     /// How many places have any.
     places: usize,
+    /// How many places have each number but 0, by number.
+    places_of: Vec<(u32, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ impl Tally {
             return;
         }
         self.total += u64::from(number);
+        let before = self.at(place);
+        self.recount(before, before + number);
         match &mut self.numbers {
             Numbers::Few(list) => match list.binary_search_by_key(&place, |(place, _)| *place) {
                 Ok(at) => list[at].1 += number,
@@ -60,8 +64,10 @@ impl Tally {
         if number == 0 {
             return;
         }
-        assert!(number <= self.at(place), "{number} of {} at place {place}", self.at(place));
+        let before = self.at(place);
+        assert!(number <= before, "{number} of {before} at place {place}");
         self.total -= u64::from(number);
+        self.recount(before, before - number);
         match &mut self.numbers {
             Numbers::Few(list) => {
                 if let Ok(at) = list.binary_search_by_key(&place, |(place, _)| *place) {
@@ -103,6 +109,31 @@ impl Tally {
     /// How many places have any.
     pub(crate) fn places(&self) -> usize {
         self.places
+    }
+
+    /// The numbers that some place has, from the lowest on and without 0, and how many places have
+    /// each.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.places_of.iter().copied()
+    }
+
+    /// One place has another number than before.
+    fn recount(&mut self, before: u32, after: u32) {
+        let find = |list: &[(u32, usize)], number: u32| list.binary_search_by_key(&number, |n| n.0);
+        if before > 0
+            && let Ok(at) = find(&self.places_of, before)
+        {
+            self.places_of[at].1 -= 1;
+            if self.places_of[at].1 == 0 {
+                self.places_of.remove(at);
+            }
+        }
+        if after > 0 {
+            match find(&self.places_of, after) {
+                Ok(at) => self.places_of[at].1 += 1,
+                Err(at) => self.places_of.insert(at, (after, 1)),
+            }
+        }
     }
 
     /// The places that have any, in order, and how many each has.
@@ -165,6 +196,9 @@ mod tests {
                 map.retain(|_, number| *number > 0);
                 assert_eq!(tally.at(place), map.get(&place).copied().unwrap_or(0));
                 assert_eq!((tally.places(), tally.total()), (map.len(), total(&map)));
+                let mut numbers = BTreeMap::<u32, usize>::new();
+                map.values().for_each(|number| *numbers.entry(*number).or_default() += 1);
+                assert!(tally.numbers().eq(numbers));
                 assert!(tally.iter().eq(map.iter().map(|(place, number)| (*place, *number))));
             }
         }

@@ -244,7 +244,7 @@ impl Framework {
         state: &CycleState,
         pod: &Pod,
     ) -> Reaches {
-        Reaches::of(self.active_filters(state), |at| self.filter[at].reach(context, pod))
+        Reaches::of(self.active_filters(state), |at| self.filter[at].reach(context, state, pod))
     }
 
     /// Lets the plugins' states follow a pod that is taken to run on a node.

@@ -166,8 +166,8 @@ pub trait Filter: Plugin {
 
     /// What the answers depend on in this cycle. By default on anything, which is always right
     /// and never fast.
-    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
-        let _ = (context, pod);
+    fn reach(&self, context: &Context<'_>, state: &CycleState, pod: &Pod) -> Reach {
+        let _ = (context, state, pod);
         Reach::Unknown
     }
 }
@@ -271,8 +271,8 @@ pub trait Score: Plugin {
 
     /// What the answers depend on in this cycle. By default on anything, which is always right
     /// and never fast.
-    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
-        let _ = (context, pod);
+    fn reach(&self, context: &Context<'_>, state: &CycleState, pod: &Pod) -> Reach {
+        let _ = (context, state, pod);
         Reach::Unknown
     }
 

@@ -136,8 +136,13 @@ impl Framework {
         let reach = |at: usize| match self.score[at].plugin.scaling() {
             Scaling::Own => Reach::Unknown,
             Scaling::Unscaled | Scaling::ByHighest { .. } => {
-                self.score[at].plugin.reach(context, pod)
+                self.score[at].plugin.reach(context, state, pod)
             }
+            // Of one node alone nothing follows.
+            Scaling::BySet => match self.score[at].plugin.reach(context, state, pod) {
+                Reach::Node { .. } => Reach::Cluster,
+                further => further,
+            },
         };
         Reaches::of(self.active_scores(state), reach)
     }
@@ -148,7 +153,7 @@ impl Framework {
             let Weighted { plugin, weight } = &self.score[local.at];
             match plugin.scaling() {
                 Scaling::ByHighest { reverse } => Some(Scale { reverse, weight: *weight }),
-                Scaling::Unscaled | Scaling::Own => None,
+                Scaling::Unscaled | Scaling::BySet | Scaling::Own => None,
             }
         };
         plugins.iter().filter_map(scale).collect()

@@ -8,10 +8,12 @@ use std::any::Any;
 /// out. Keep what does not change behind an `Arc`, so that a clone is cheap.
 #[derive(Clone, Default)]
 pub struct CycleState {
-    kept: Vec<(&'static str, Box<dyn Kept>)>,
+    kept: Vec<Entry>,
     pub(crate) skip_filter: Names,
     pub(crate) skip_score: Names,
     pub(crate) skip_pre_bind: Vec<&'static str>,
+    /// Whether what plugins find out may be remembered for other cycles.
+    pub(crate) may_remember: bool,
 }
 
 impl CycleState {
@@ -23,23 +25,46 @@ impl CycleState {
 
     /// Remembers a plugin's state under a name of its choice, normally its own.
     pub fn put<T: Clone + 'static>(&mut self, name: &'static str, state: T) {
-        self.kept.retain(|(known, _)| *known != name);
-        self.kept.push((name, Box::new(state)));
+        self.keep(Entry { name, is_for_search: false, state: Box::new(state) });
+    }
+
+    /// The same for what is of use only until a node is chosen: what holds on to parts of the
+    /// cluster would make the cluster copy them when the pod is put on its node.
+    pub fn put_for_search<T: Clone + 'static>(&mut self, name: &'static str, state: T) {
+        self.keep(Entry { name, is_for_search: true, state: Box::new(state) });
+    }
+
+    /// A node is chosen.
+    pub(crate) fn end_search(&mut self) {
+        self.kept.retain(|entry| !entry.is_for_search);
+    }
+
+    fn keep(&mut self, entry: Entry) {
+        self.kept.retain(|known| known.name != entry.name);
+        self.kept.push(entry);
     }
 
     /// What was remembered under the name.
     #[must_use]
     pub fn get<T: 'static>(&self, name: &'static str) -> Option<&T> {
-        let (_, kept) = self.kept.iter().find(|(known, _)| *known == name)?;
+        let kept = self.kept.iter().find(|known| known.name == name)?;
         // The box itself could be kept too: it is what is in it that is asked for.
-        (**kept).as_any().downcast_ref()
+        (*kept.state).as_any().downcast_ref()
     }
 
     /// What was remembered under the name, to change it.
     pub fn get_mut<T: 'static>(&mut self, name: &'static str) -> Option<&mut T> {
-        let (_, kept) = self.kept.iter_mut().find(|(known, _)| *known == name)?;
-        (**kept).as_any_mut().downcast_mut()
+        let kept = self.kept.iter_mut().find(|known| known.name == name)?;
+        (*kept.state).as_any_mut().downcast_mut()
     }
+}
+
+/// What a plugin remembers.
+#[derive(Clone)]
+struct Entry {
+    name: &'static str,
+    is_for_search: bool,
+    state: Box<dyn Kept>,
 }
 
 /// Names of plugins, which are looked up for every node.
@@ -101,5 +126,14 @@ mod tests {
         assert_eq!((state.get::<u32>("Counter"), copy.get::<u32>("Counter")), (Some(&1), Some(&2)));
         assert_eq!(state.get::<u64>("Counter"), None, "another type");
         assert_eq!(state.get::<u32>("Other"), None);
+    }
+
+    #[test]
+    fn what_is_for_the_search_ends_with_it() {
+        let mut state = CycleState::new();
+        state.put_for_search("Counts", 1u32);
+        state.put("Volumes", 2u32);
+        state.end_search();
+        assert_eq!((state.get::<u32>("Counts"), state.get::<u32>("Volumes")), (None, Some(&2)));
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use roadstead_model::Text;
+
+use super::cells::{Cell, Cells};
 use super::totals::Totals;
 use crate::diagnosis::{Refusal, Verdicts};
 use crate::framework::{Code, Local, LocalScore, Scale};
@@ -25,6 +28,7 @@ pub(crate) struct Remembered {
     unscored: Vec<Slot>,
     columns: Vec<Column>,
     totals: Totals,
+    cells: Cells,
 }
 
 /// Scores of one plugin that count by how they compare with the highest.
@@ -69,6 +73,7 @@ impl Remembered {
             if self.scores[slot.index()].take().is_some() {
                 self.columns.iter_mut().for_each(|column| column.uncount(slot));
                 self.totals.set(slot.index(), None);
+                self.cells.note(slot);
             }
         }
         self.seen = nodes.clock();
@@ -96,6 +101,7 @@ impl Remembered {
             let fine = nodes.order().iter().filter(|slot| self.verdicts.is_fine(**slot));
             self.unscored = fine.copied().collect();
             self.totals = Totals::new(vec![None; self.slots()]);
+            self.cells.note_all();
         }
         let mut scored = std::mem::take(&mut self.unscored);
         scored.retain(|slot| self.scores[slot.index()].is_none() && self.verdicts.is_fine(*slot));
@@ -136,6 +142,17 @@ impl Remembered {
         Some((total, self.totals.places_of(total, start.index()).map(Slot::new)))
     }
 
+    /// The best nodes among those that agree in these labels, for each of their values; of equals
+    /// the first from `start` on and round. `None` if there are too many values.
+    pub(crate) fn best_of_cells(
+        &mut self,
+        nodes: &Nodes,
+        labels: &[Text],
+        start: Slot,
+    ) -> Option<Vec<Cell>> {
+        self.cells.best(labels, nodes, &self.totals, start)
+    }
+
     /// Whether totals are what they are, whichever nodes fit besides.
     pub(crate) fn are_totals_fixed(&self) -> bool {
         self.columns.iter().all(|column| column.counts.len() <= 1)
@@ -164,9 +181,11 @@ impl Remembered {
         }
         if is_scaled_anew || scored.len() > self.slots() / 8 {
             self.totals = Totals::new((0..self.slots()).map(|at| self.total(at)).collect());
+            self.cells.note_all();
         } else {
             for slot in scored {
                 self.totals.set(slot.index(), self.total(slot.index()));
+                self.cells.note(*slot);
             }
         }
     }

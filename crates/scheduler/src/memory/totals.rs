@@ -28,6 +28,10 @@ impl Totals {
         self.blocks[block] = highest(&self.numbers[self.range(block)]);
     }
 
+    pub(super) fn of(&self, at: usize) -> Option<i64> {
+        self.numbers.get(at).copied().flatten()
+    }
+
     /// The highest number, or the highest below another.
     pub(super) fn highest_below(&self, limit: Option<i64>) -> Option<i64> {
         let Some(limit) = limit else { return highest(&self.blocks) };

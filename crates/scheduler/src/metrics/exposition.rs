@@ -4,21 +4,25 @@ use std::fmt::Write as _;
 
 /// Metrics in Prometheus' text format, version 0.0.4.
 #[derive(Debug, Default)]
-pub(super) struct Exposition {
+pub struct Exposition {
     text: String,
 }
 
 impl Exposition {
-    pub(super) fn into_text(self) -> String {
+    /// What was written.
+    #[must_use]
+    pub fn into_text(self) -> String {
         self.text
     }
 
-    pub(super) fn begin(&mut self, name: &str, help: &str, kind: &str) {
+    /// Begins a metric: its name, what is said of it, and `counter`, `gauge` or `histogram`.
+    pub fn begin(&mut self, name: &str, help: &str, kind: &str) {
         // Writing to a string does not fail; so below.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+    /// Writes a series of the metric that was begun.
+    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
         self.text.push_str(name);
         self.labels(labels, None);
         let _ = writeln!(self.text, " {}", number(value));

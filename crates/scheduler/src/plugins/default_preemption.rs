@@ -2,9 +2,10 @@
 
 mod choice;
 mod dry_run;
+mod memory;
 mod preempting;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use roadstead_model::{Pod, PreemptionPolicy, World};
 use roadstead_queue::{Action, Ask, Hint, HintError};
@@ -19,18 +20,22 @@ use crate::framework::{
     PostFilterAnswer, PreEnqueue, Preemption, Registration, Status,
 };
 use crate::listers::Listers;
-use crate::nodes::NodeInfo;
+use crate::nodes::Slot;
 
 pub use dry_run::PreemptionCandidate;
 pub use preempting::Preempting;
 
-use dry_run::{DryRun, Found};
+use dry_run::{DryRun, Found, Tried};
+use memory::{Memory, Trials};
 
 /// Makes room for a pod by evicting pods of lower priority, as few and as unimportant as can be,
 /// and holds the pod back until they are on their way.
 pub struct DefaultPreemption {
     arguments: Arguments,
     preempting: Preempting,
+    /// Only a memory of what follows from the cluster: whether something was in it nobody can tell
+    /// but by the time it takes.
+    memory: Mutex<Memory>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -48,7 +53,8 @@ impl DefaultPreemption {
     /// Arguments that are not `DefaultPreemptionArgs`, or of which too few candidates would come.
     pub fn extensions(arguments: &Value, _: &mut World) -> Result<Extensions, ArgumentError> {
         let arguments = Arguments::read(arguments)?;
-        let plugin = Self { arguments, preempting: Preempting::default() };
+        let plugin =
+            Self { arguments, preempting: Preempting::default(), memory: Mutex::default() };
         Ok(Joining::new(plugin).pre_enqueue().post_filter().done())
     }
 
@@ -69,7 +75,10 @@ impl DefaultPreemption {
         pod: &Pod,
         diagnosis: &Diagnosis,
     ) -> Vec<PreemptionCandidate> {
-        self.dry_run(framework, context, state, pod, diagnosis).candidates
+        let mut trials = Trials::default();
+        let found = self.dry_run(framework, context, state, pod, diagnosis, &mut trials);
+        let found = found.candidates.iter().filter_map(|slot| candidate(&trials, *slot));
+        found.map(|found| (*found).clone()).collect()
     }
 
     fn dry_run(
@@ -79,16 +88,17 @@ impl DefaultPreemption {
         state: &CycleState,
         pod: &Pod,
         diagnosis: &Diagnosis,
+        trials: &mut Trials,
     ) -> Found {
         // Nodes where the pod might fit if others went.
         let potential = diagnosis.count(Code::Unschedulable);
         if potential == 0 || !has_victims(pod, context.nodes.lowest_priority()) {
             return Found::no_victims(potential);
         }
-        let is_potential = |node: &&NodeInfo| diagnosis.status(node).code() == Code::Unschedulable;
-        let nodes = context.nodes.iter().filter(is_potential);
+        let is_potential = |slot: &Slot| diagnosis.at(*slot).code() == Code::Unschedulable;
+        let slots = context.nodes.order().iter().copied().filter(is_potential);
         let wanted = self.arguments.candidates(potential);
-        DryRun::new(framework, context, state, pod).run(nodes, wanted)
+        DryRun::new(framework, context, state, pod).run(slots, wanted, trials)
     }
 
     /// What PostFilter does, in words that do not say yet that they are about preemption.
@@ -106,17 +116,20 @@ impl DefaultPreemption {
         if context.nodes.is_empty() {
             return refused(Nomination::Keep, Status::error("no nodes available"));
         }
-        let found = self.dry_run(framework, context, state, pod, diagnosis);
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut afresh = Trials::default();
+        let trials = memory.of(framework, context, state, pod).unwrap_or(&mut afresh);
+        let found = self.dry_run(framework, context, state, pod, diagnosis, trials);
         if let Some(error) = found.error() {
             return refused(Nomination::Keep, error);
         }
-        match choice::cheapest(found.candidates, context.now) {
-            Some(candidate) => evict(context, pod, candidate),
+        match found.cheapest.and_then(|slot| candidate(trials, slot)) {
+            Some(chosen) => evict(context, pod, &chosen),
             None => {
                 let nodes = context.nodes.len();
                 let tried: usize = found.statuses.iter().map(|(_, count)| count).sum();
                 let others = Status::unresolvable(NOT_HELPFUL);
-                let statuses = found.statuses.iter().map(|(status, count)| (status, *count));
+                let statuses = found.statuses.iter().map(|(status, count)| (&**status, *count));
                 let statuses = statuses.chain([(&others, nodes - tried)]);
                 let text = no_nodes_available(nodes, statuses);
                 refused(Nomination::Clear, Status::unschedulable(text))
@@ -192,8 +205,16 @@ fn is_victim(pod: &Pod, other: &Pod) -> bool {
     other.spec().priority < pod.spec().priority
 }
 
-fn evict(context: &Context<'_>, pod: &Pod, chosen: PreemptionCandidate) -> PostFilterAnswer {
-    let PreemptionCandidate { node, victims, .. } = chosen;
+/// The candidate in that slot, if there is one.
+fn candidate(trials: &Trials, slot: Slot) -> Option<Arc<PreemptionCandidate>> {
+    match trials.get(slot)? {
+        Tried::Candidate(_, candidate) => Some(candidate.clone()),
+        Tried::Refused(_) | Tried::NoVictims => None,
+    }
+}
+
+fn evict(context: &Context<'_>, pod: &Pod, chosen: &PreemptionCandidate) -> PostFilterAnswer {
+    let PreemptionCandidate { node, victims, .. } = chosen.clone();
     // Upstream's executor does nothing at all where all victims are on their way already.
     let has_work = victims.iter().any(|victim| !victim.is_terminating());
     let mut unnominate = if has_work { context.nominations.to(&node) } else { Vec::new() };

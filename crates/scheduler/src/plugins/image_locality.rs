@@ -48,7 +48,7 @@ impl Score for ImageLocality {
     }
 
     /// An image counts by how many of the nodes hold it.
-    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+    fn reach(&self, context: &Context<'_>, _: &CycleState, pod: &Pod) -> Reach {
         Reach::Node { version: context.nodes.images().version(images(pod)) }
     }
 

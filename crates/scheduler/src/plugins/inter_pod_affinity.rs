@@ -107,7 +107,8 @@ impl PreFilter for InterPodAffinity {
         if counts.existing.is_zero() && !matching.requires_anything() {
             return Ok(PreFilterAnswer::Skip);
         }
-        state.put(FILTER_STATE, FilterState { counts, is_own_company: matching.is_own_company() });
+        let is_own_company = matching.is_own_company();
+        state.put_for_search(FILTER_STATE, FilterState { counts, is_own_company });
         Ok(PreFilterAnswer::AnyNode)
     }
 
@@ -159,8 +160,9 @@ impl Filter for InterPodAffinity {
         Ok(())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
-        Reach::Cluster
+    fn reach(&self, _: &Context<'_>, state: &CycleState, _: &Pod) -> Reach {
+        let state = state.get::<FilterState>(FILTER_STATE);
+        state.map_or(Reach::Cluster, |state| Reach::Labels(state.counts.topology_keys()))
     }
 }
 

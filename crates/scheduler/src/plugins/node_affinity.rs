@@ -119,7 +119,7 @@ impl Filter for NodeAffinity {
         Ok(())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }
@@ -154,7 +154,7 @@ impl Score for NodeAffinity {
         Ok(terms.into_iter().flatten().map(|terms| terms.score(labels, name)).sum())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 

@@ -85,7 +85,7 @@ impl Filter for NodeDeclaredFeatures {
         }
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }

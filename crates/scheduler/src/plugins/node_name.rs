@@ -45,7 +45,7 @@ impl Filter for NodeName {
         }
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }

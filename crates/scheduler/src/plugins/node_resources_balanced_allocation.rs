@@ -100,7 +100,7 @@ impl Score for NodeResourcesBalancedAllocation {
         Ok(50 + (50 + balance(parts(true)) - balance(parts(false))) / 2)
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 

@@ -168,7 +168,7 @@ impl Filter for NodeResourcesFit {
     }
 
     /// Where device classes stand behind resources, a node need not have them.
-    fn reach(&self, context: &Context<'_>, pod: &Pod) -> Reach {
+    fn reach(&self, context: &Context<'_>, _: &CycleState, pod: &Pod) -> Reach {
         let has_scalars = !pod.spec().requests.total.scalars().is_empty();
         match has_scalars && !context.listers.device_classes.is_empty() {
             true => Reach::Unknown,
@@ -293,7 +293,7 @@ impl Score for NodeResourcesFit {
         Ok(self.strategy.score(self.resources.iter().filter_map(load)))
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 

@@ -98,7 +98,7 @@ impl PreFilter for PodTopologySpread {
             return Ok(PreFilterAnswer::Skip);
         }
         let rules = context.nodes.count(|counts| Rule::all(counts, pod, hard));
-        state.put(FILTER_STATE, FilterState { rules, changes: Changes::default() });
+        state.put_for_search(FILTER_STATE, FilterState { rules, changes: Changes::default() });
         Ok(PreFilterAnswer::AnyNode)
     }
 
@@ -144,7 +144,7 @@ impl Filter for PodTopologySpread {
         Ok(())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::Cluster
     }
 }

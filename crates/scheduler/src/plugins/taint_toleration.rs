@@ -63,7 +63,7 @@ impl Filter for TaintToleration {
         Ok(())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }
@@ -95,7 +95,7 @@ impl Score for TaintToleration {
         Ok(unwelcome.map(|_| 1).sum())
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 

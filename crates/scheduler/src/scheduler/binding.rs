@@ -52,6 +52,7 @@ enum Stage {
 impl<V: Observer> Scheduler<V> {
     /// The node is the pod's from now on, as far as the scheduler is concerned.
     pub(super) fn place(&mut self, attempt: Attempt, mut placed: Placed, now: Time) {
+        placed.state.end_search();
         // As the cluster will show it: events about it must tell that it is on a node.
         let mut assumed = (*placed.pod).clone();
         assumed.node_name = Some(placed.node.clone());

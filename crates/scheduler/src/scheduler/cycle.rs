@@ -117,6 +117,7 @@ impl<V: Observer> Scheduler<V> {
             now: i128::from(now.as_nanos()),
         };
         let mut state = CycleState::new();
+        state.may_remember = self.memory.is_some();
         let pre_filtered = laps.run(
             "PreFilter",
             || framework.pre_filter(&context, &mut state, pod),

@@ -16,7 +16,7 @@ use crate::events::{self, Object};
 use crate::listers::Shown;
 use crate::observer::Observer;
 
-/// An object that the cluster shows, or the last that it showed of one that is gone.
+/// An object that the cluster shows, or that is gone.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "a variant is called after what it holds")]
 pub enum Change {
@@ -42,7 +42,8 @@ impl<V: Observer> Scheduler<V> {
         self.object_changed(object, true, now);
     }
 
-    /// The cluster shows that an object is gone; this is the last that it showed of it.
+    /// The cluster shows that an object is gone; this is the last that it showed of it, or its
+    /// name alone.
     pub fn object_gone(&mut self, object: Change, now: Time) {
         self.object_changed(object, false, now);
     }
@@ -134,7 +135,9 @@ impl<V: Observer> Scheduler<V> {
         let (action, old, new) = match (old, is_there) {
             (None, true) => (Action::ADD, None, Some(object)),
             (Some(old), true) => (Action::UPDATE, Some(old), Some(object)),
-            (_, false) => (Action::DELETE, Some(object), None),
+            // What was known says more: of an object that went while nobody was looking, only
+            // the name may be told.
+            (old, false) => (Action::DELETE, old.or(Some(object)), None),
         };
         self.announce(event(resource, action, old, new), now);
     }

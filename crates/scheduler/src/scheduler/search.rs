@@ -126,12 +126,13 @@ impl<'a> Search<'a> {
     ) -> Result<Searched, Halt> {
         let Self { framework, context, pod, .. } = *self;
         let nodes = context.nodes;
-        let Reaches { local, wide, must_ask_all } = framework.filter_reaches(context, state, pod);
+        let reaches = framework.filter_reaches(context, state, pod);
+        let Reaches { local, wide, must_ask_all, .. } = &reaches;
         let filters = || local.iter().map(|local| local.at);
         self.laps.run(
             "Filter",
             || {
-                remembered.follow(nodes, &local, |node| {
+                remembered.follow(nodes, local, |node| {
                     framework.judge(filters(), context, state, pod, node)
                 })
             },
@@ -146,13 +147,13 @@ impl<'a> Search<'a> {
             let outcome = match verdicts.fine() {
                 0 => Outcome::Nowhere(Diagnosis::new(Arc::clone(&verdicts), self.filtered)),
                 1 => self.node(fine().next())?,
-                _ => self.best_remembered(state, remembered, &feasible, true)?,
+                _ => self.best_remembered(state, remembered, &feasible, Some(&verdicts))?,
             };
             return Ok(Searched { outcome, visited });
         }
         let mut listed = None;
-        if are_all_looked_at && !must_ask_all && verdicts.fine() > 1 {
-            match self.best_first(state, remembered, &verdicts, &wide)? {
+        if are_all_looked_at && !*must_ask_all && verdicts.fine() > 1 {
+            match self.best_first(state, remembered, &verdicts, &reaches)? {
                 Ok(best) => {
                     let visited = nodes.len();
                     return Ok(Searched { outcome: self.node(Some(best))?, visited });
@@ -160,7 +161,7 @@ impl<'a> Search<'a> {
                 Err(list) => listed = list,
             }
         }
-        let listed = listed.map_or_else(|| self.list(state, &verdicts, &wide), Ok)?;
+        let listed = listed.map_or_else(|| self.list(state, &verdicts, wide), Ok)?;
         let Listed { feasible, refused, visited } = listed;
         let outcome = match feasible.as_slice() {
             [] => {
@@ -171,22 +172,23 @@ impl<'a> Search<'a> {
                 Outcome::Nowhere(Diagnosis::new(Arc::new(verdicts), self.filtered))
             }
             [only] => self.node(Some(*only))?,
-            _ => self.best_remembered(state, remembered, &|| feasible.clone(), false)?,
+            _ => self.best_remembered(state, remembered, &|| feasible.clone(), None)?,
         };
         Ok(Searched { outcome, visited })
     }
 
-    /// Asks filters that reach further than the node about the best nodes first: where one of them
-    /// fits, the others need not be asked. `Err` if that does not decide, with the list of nodes
-    /// that fit if it had to be made.
+    /// Asks filters that reach further than the node about one node of each kind, or about the best
+    /// nodes first: where one of them fits, the others need not be asked. `Err` if that does not
+    /// decide, with the list of nodes that fit if it had to be made.
     fn best_first(
         &self,
         state: &mut CycleState,
         remembered: &mut Remembered,
         verdicts: &Verdicts,
-        wide: &[usize],
+        reaches: &Reaches,
     ) -> Result<Result<Slot, Option<Listed>>, Halt> {
         let Self { framework, context, pod, .. } = *self;
+        let wide = &reaches.wide;
         let before = state.clone();
         let listed = OnceCell::new();
         let list = || {
@@ -202,11 +204,19 @@ impl<'a> Search<'a> {
         if prepared.is_err() {
             return Ok(Err(None));
         }
-        let has_wide_scores = !self.follow_scores(state, remembered)?.is_empty();
-        if has_wide_scores || !remembered.are_totals_fixed() {
+        let scores = self.follow_scores(state, remembered)?;
+        if !remembered.are_totals_fixed() {
             return Ok(Err(None));
         }
         let nominated = self.nominated(wide);
+        if nominated.is_empty()
+            && let Some(best) = self.best_of_cells(state, remembered, verdicts, reaches, &scores)?
+        {
+            return Ok(Ok(best));
+        }
+        if !scores.wide.is_empty() {
+            return Ok(Err(None));
+        }
         let mut below = None;
         for _ in 0..MOST_LEVELS {
             let Some((total, slots)) = remembered.best(below, self.first()) else { break };
@@ -218,6 +228,35 @@ impl<'a> Search<'a> {
             below = Some(total);
         }
         Ok(Err(None))
+    }
+
+    /// The best node, where filters and scores that reach further than the node look at nothing but
+    /// some labels of it: one node stands for all that agree in them. `None` if that does not
+    /// decide.
+    fn best_of_cells(
+        &self,
+        state: &CycleState,
+        remembered: &mut Remembered,
+        verdicts: &Verdicts,
+        filters: &Reaches,
+        scores: &Reaches,
+    ) -> Result<Option<Slot>, Halt> {
+        let Self { framework, context, pod, .. } = *self;
+        let nodes = context.nodes;
+        let Some(labels) = filters.labels_with(scores) else { return Ok(None) };
+        let Some(mut cells) = remembered.best_of_cells(nodes, &labels, self.first()) else {
+            return Ok(None);
+        };
+        let nobody = HashSet::new();
+        cells.retain(|cell| {
+            self.ask_wide(cell.slot, state, verdicts, &filters.wide, &nobody) == Ok(true)
+        });
+        let mut totals: Vec<i64> = cells.iter().map(|cell| cell.total).collect();
+        let best: Vec<_> = cells.iter().filter_map(|cell| nodes.in_slot(cell.slot)).collect();
+        if cells.iter().map(|cell| cell.nodes).sum::<usize>() > 1 {
+            framework.add_scores(&scores.wide, context, state, pod, &best, &mut totals)?;
+        }
+        Ok(self.best(cells.iter().map(|cell| cell.slot).zip(totals)))
     }
 
     /// Asks filters that reach further than the node about nodes that node-local ones let pass.
@@ -276,13 +315,13 @@ impl<'a> Search<'a> {
     }
 
     /// The best of several nodes that fit, by what is remembered of them and what plugins say that
-    /// reach further. `are_all` if they are all that node-local filters let pass.
+    /// reach further. With the verdicts of node-local filters, if they are all that these let pass.
     fn best_remembered(
         &self,
         state: &mut CycleState,
         remembered: &mut Remembered,
         feasible: &dyn Fn() -> Vec<Slot>,
-        are_all: bool,
+        all: Option<&Verdicts>,
     ) -> Result<Outcome, Halt> {
         let Self { framework, context, pod, .. } = *self;
         let list =
@@ -292,35 +331,42 @@ impl<'a> Search<'a> {
             || framework.pre_score(context, state, pod, &Feasible::new(&list)),
             name,
         )?;
-        let wide = self.follow_scores(state, remembered)?;
-        if are_all && wide.is_empty() {
+        let scores = self.follow_scores(state, remembered)?;
+        if all.is_some() && scores.wide.is_empty() {
             let best = remembered.best(None, self.first()).and_then(|(_, mut best)| best.next());
             return Ok(self.node(best)?);
         }
+        if let Some(verdicts) = all
+            && let Some(best) =
+                self.best_of_cells(state, remembered, verdicts, &Reaches::none(), &scores)?
+        {
+            return Ok(self.node(Some(best))?);
+        }
         let feasible = feasible();
         let mut totals = remembered.totals_among(&feasible);
-        framework.add_scores(&wide, context, state, pod, &list(), &mut totals)?;
+        framework.add_scores(&scores.wide, context, state, pod, &list(), &mut totals)?;
         Ok(self.node(self.best(feasible.into_iter().zip(totals)))?)
     }
 
-    /// Has node-local plugins score the nodes that changed; the others are returned.
+    /// Has node-local plugins score the nodes that changed. How far all plugins reach is returned.
     fn follow_scores(
         &self,
         state: &CycleState,
         remembered: &mut Remembered,
-    ) -> Result<Vec<usize>, Unrememberable> {
+    ) -> Result<Reaches, Unrememberable> {
         let Self { framework, context, pod, .. } = *self;
-        let Reaches { local, wide, .. } = framework.score_reaches(context, state, pod);
+        let reaches = framework.score_reaches(context, state, pod);
+        let local = &reaches.local;
         self.laps.run(
             "Score",
             || {
-                remembered.follow_scores(context.nodes, &local, &framework.scales(&local), |node| {
-                    framework.score_locally(&local, context, state, pod, node)
+                remembered.follow_scores(context.nodes, local, &framework.scales(local), |node| {
+                    framework.score_locally(local, context, state, pod, node)
                 })
             },
             |_| "Error",
         )?;
-        Ok(wide)
+        Ok(reaches)
     }
 
     /// These nodes in the order in which they are looked at.

@@ -17,6 +17,7 @@ use crate::testing;
 
 mod binding;
 mod metrics;
+mod objects;
 mod remembering;
 mod volumes;
 mod wakeups;

@@ -1,13 +1,15 @@
 //! Whom evicting would make room, node by node, tried out on copies.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::choice::by_importance;
+use super::choice::{Cost, by_importance};
+use super::memory::{CostId, Trials};
 use super::{has_victims, is_victim};
 use crate::framework::{Code, Context, CycleState, Framework, Status};
-use crate::nodes::NodeInfo;
+use crate::nodes::{NodeInfo, Slot};
 
 /// A node where evicting pods would make room for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,14 @@ pub struct PreemptionCandidate {
     pub victims: Vec<Arc<Pod>>,
     /// How many of them a disruption budget protects.
     pub pdb_violations: usize,
+}
+
+/// What trying one node came to.
+pub(super) enum Tried {
+    /// Nobody there is worth less than the pod.
+    NoVictims,
+    Candidate(CostId, Arc<PreemptionCandidate>),
+    Refused(Arc<Status>),
 }
 
 /// An attempt to make room for a pod.
@@ -33,23 +43,25 @@ pub(super) struct DryRun<'a> {
 /// What the attempt found.
 pub(super) struct Found {
     /// Where there would be room: first the nodes where no budget is violated.
-    pub(super) candidates: Vec<PreemptionCandidate>,
+    pub(super) candidates: Vec<Slot>,
+    /// The one of them that costs least; among equals the first.
+    pub(super) cheapest: Option<Slot>,
     /// Why there would be none on the other nodes that were tried, and on how many.
-    pub(super) statuses: Vec<(Status, usize)>,
+    pub(super) statuses: Vec<(Arc<Status>, usize)>,
 }
 
 impl Found {
     /// Nobody could go from any of so many nodes.
     pub(super) fn no_victims(nodes: usize) -> Self {
-        let statuses = vec![(Status::unresolvable(NO_VICTIMS), nodes)];
-        Self { candidates: Vec::new(), statuses }
+        let statuses = vec![(Arc::new(Status::unresolvable(NO_VICTIMS)), nodes)];
+        Self { candidates: Vec::new(), cheapest: None, statuses }
     }
 
-    fn note(&mut self, status: Status) {
+    fn note(&mut self, status: &Arc<Status>) {
         // Equal ones mostly come one after the other.
         match self.statuses.last_mut() {
-            Some((last, count)) if *last == status => *count += 1,
-            _ => self.statuses.push((status, 1)),
+            Some((last, count)) if Arc::ptr_eq(last, status) || last == status => *count += 1,
+            _ => self.statuses.push((status.clone(), 1)),
         }
     }
 
@@ -61,7 +73,7 @@ impl Found {
         let statuses = self.statuses.iter().map(|(status, _)| status);
         let errors = statuses.filter(|status| status.code() == Code::Error);
         let mut texts: Vec<String> = Vec::new();
-        for text in errors.map(Status::message) {
+        for text in errors.map(|status| status.message()) {
             if !texts.contains(&text) {
                 texts.push(text);
             }
@@ -85,44 +97,73 @@ impl<'a> DryRun<'a> {
         Self { framework, context, state, pod, filters }
     }
 
-    /// Tries these nodes until enough candidates are found, one without violations among them.
+    /// Tries the nodes in these slots until enough candidates are found, one without violations
+    /// among them.
     ///
     /// Upstream starts at a random node; here the order of the cluster is kept, so that one
     /// cluster and one pod have one answer.
-    pub(super) fn run<'n>(
+    pub(super) fn run(
         &self,
-        nodes: impl Iterator<Item = &'n NodeInfo>,
+        slots: impl Iterator<Item = Slot>,
         enough: usize,
+        trials: &mut Trials,
     ) -> Found {
-        let (mut harmless, mut violating) = (Vec::new(), Vec::new());
-        let mut found = Found { candidates: Vec::new(), statuses: Vec::new() };
-        for node in nodes {
-            match self.victims(node) {
-                Ok(candidate) => {
-                    let list = match candidate.pdb_violations {
-                        0 => &mut harmless,
-                        _ => &mut violating,
+        trials.follow(self.context.nodes);
+        let now = self.context.now;
+        let (mut harmless, mut violating) = (Listed::default(), Listed::default());
+        let mut found = Found { candidates: Vec::new(), cheapest: None, statuses: Vec::new() };
+        let mut without_victims = 0;
+        for slot in slots {
+            if trials.get(slot).is_none()
+                && let Some(node) = self.context.nodes.in_slot(slot)
+            {
+                let tried = self.tried(node, trials);
+                trials.keep(self.context, self.pod, node, tried);
+            }
+            match trials.get(slot) {
+                Some(Tried::Candidate(cost, _)) => {
+                    let list = match trials.cost(*cost).violates_budgets() {
+                        false => &mut harmless,
+                        true => &mut violating,
                     };
-                    if list.len() < enough {
-                        list.push(candidate);
+                    if list.slots.len() < enough {
+                        list.add(slot, *cost, |a, b| trials.cost(a).cmp(trials.cost(b), now));
                     }
-                    if !harmless.is_empty() && harmless.len() + violating.len() >= enough {
+                    let listed = harmless.slots.len() + violating.slots.len();
+                    if !harmless.slots.is_empty() && listed >= enough {
                         break;
                     }
                 }
-                Err(status) => found.note(status),
+                Some(Tried::Refused(status)) => found.note(status),
+                Some(Tried::NoVictims) => without_victims += 1,
+                None => {}
             }
         }
-        harmless.append(&mut violating);
-        found.candidates = harmless;
+        if without_victims > 0 {
+            found.statuses.extend(Found::no_victims(without_victims).statuses);
+        }
+        // Violated budgets cost more than anything else.
+        found.cheapest = harmless.cheapest.or(violating.cheapest).map(|(slot, _)| slot);
+        harmless.slots.append(&mut violating.slots);
+        found.candidates = harmless.slots;
         found
+    }
+
+    fn tried(&self, node: &NodeInfo, trials: &mut Trials) -> Tried {
+        if !has_victims(self.pod, node.lowest_priority()) {
+            return Tried::NoVictims;
+        }
+        match self.victims(node) {
+            Ok(candidate) => {
+                let cost = trials.cost_id(Cost::of(&candidate, self.context.now));
+                Tried::Candidate(cost, Arc::new(candidate))
+            }
+            Err(status) => Tried::Refused(Arc::new(status)),
+        }
     }
 
     /// The fewest and least important pods that must leave the node.
     fn victims(&self, node: &NodeInfo) -> Result<PreemptionCandidate, Status> {
-        if !has_victims(self.pod, node.lowest_priority()) {
-            return Err(Status::unresolvable(NO_VICTIMS));
-        }
         let name = node.name().clone();
         let mut potential: Vec<Arc<Pod>> =
             node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
@@ -170,6 +211,23 @@ impl<'a> DryRun<'a> {
             }
             is_violation
         })
+    }
+}
+
+/// Candidates in the order in which they were found.
+#[derive(Default)]
+struct Listed {
+    slots: Vec<Slot>,
+    cheapest: Option<(Slot, CostId)>,
+}
+
+impl Listed {
+    fn add(&mut self, slot: Slot, cost: CostId, cmp: impl Fn(CostId, CostId) -> Ordering) {
+        let is_less = |(_, least): (Slot, CostId)| least != cost && cmp(cost, least).is_lt();
+        if self.cheapest.is_none_or(is_less) {
+            self.cheapest = Some((slot, cost));
+        }
+        self.slots.push(slot);
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::framework::{Filter, Joining, PreFilter, PreFilterAnswer};
+use crate::nodes::NodeInfo;
 use crate::testing::{self, Cluster};
 
 /// Takes pods as long as their CPUs fit; cannot follow the removal of a pod called `stuck`.

@@ -29,6 +29,16 @@ impl Counts {
         })
     }
 
+    /// The labels by which anything is counted.
+    pub(super) fn topology_keys(&self) -> Vec<Text> {
+        let all = [&self.existing, &self.near, &self.apart].into_iter();
+        let mut keys: Vec<Text> =
+            all.flat_map(|nearby| nearby.counted.iter()).map(|(key, _)| key.clone()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// Counts one pod more or less on a node.
     pub(super) fn change(&mut self, matching: &Matching<'_>, other: &Pod, node: &Node, by: i64) {
         for term in matching::required_anti(other) {

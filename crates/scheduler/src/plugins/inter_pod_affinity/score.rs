@@ -7,7 +7,9 @@ use roadstead_model::{Pod, Text};
 use super::InterPodAffinity;
 use super::matching::{self, Matching};
 use crate::counts::{Counts, Division, DivisionRule, GroupRule, Role, Table};
-use crate::framework::{Context, CycleState, Feasible, PreScore, PreScoreAnswer, Score, Status};
+use crate::framework::{
+    Context, CycleState, Feasible, PreScore, PreScoreAnswer, Reach, Scaling, Score, Status,
+};
 use crate::nodes::NodeInfo;
 
 impl PreScore for InterPodAffinity {
@@ -31,7 +33,7 @@ impl PreScore for InterPodAffinity {
         if liking.0.is_empty() {
             return Ok(PreScoreAnswer::Skip);
         }
-        state.put(SCORE_STATE, Arc::new(liking));
+        state.put_for_search(SCORE_STATE, Arc::new(liking));
         Ok(PreScoreAnswer::Proceed)
     }
 }
@@ -108,6 +110,20 @@ impl Score for InterPodAffinity {
     ) -> Result<i64, Status> {
         let liking = state.get::<Arc<Liking>>(SCORE_STATE).ok_or_else(not_prepared)?;
         Ok(liking.at(node))
+    }
+
+    fn reach(&self, _: &Context<'_>, state: &CycleState, _: &Pod) -> Reach {
+        let keys = |liking: &Arc<Liking>| {
+            let mut keys: Vec<Text> = liking.0.iter().map(|by| by.topology_key.clone()).collect();
+            keys.sort_unstable();
+            keys
+        };
+        let liking = state.get::<Arc<Liking>>(SCORE_STATE);
+        liking.map_or(Reach::Cluster, |liking| Reach::Labels(keys(liking)))
+    }
+
+    fn scaling(&self) -> Scaling {
+        Scaling::BySet
     }
 
     /// The least liked node gets 0, the most liked 100.

@@ -113,8 +113,8 @@ impl Lowest {
     fn of(counted: &Table) -> Self {
         let mut lowest = Self([(u32::MAX, 0); 2]);
         lowest.note(0, counted.division.domains() - counted.tally.places());
-        for (_, pods) in counted.iter() {
-            lowest.note(pods, 1);
+        for (pods, domains) in counted.tally.numbers().take(2) {
+            lowest.note(pods, domains);
         }
         lowest
     }

@@ -36,7 +36,7 @@ impl PreScore for PodTopologySpread {
         let mut scoring =
             context.nodes.count(|counts| Scoring::new(counts, pod, &soft, need_all_labels));
         scoring.weigh(nodes.list());
-        state.put(SCORE_STATE, Arc::new(scoring));
+        state.put_for_search(SCORE_STATE, Arc::new(scoring));
         Ok(PreScoreAnswer::Proceed)
     }
 }

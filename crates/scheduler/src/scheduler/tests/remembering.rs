@@ -494,7 +494,7 @@ impl Filter for Moody {
         }
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 }
@@ -513,7 +513,7 @@ impl Score for Moody {
         }
     }
 
-    fn reach(&self, _: &Context<'_>, _: &Pod) -> Reach {
+    fn reach(&self, _: &Context<'_>, _: &CycleState, _: &Pod) -> Reach {
         Reach::NODE
     }
 

@@ -1,11 +1,14 @@
 //! What a scheduler is made of.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use roadstead_model::{Text, World};
-use roadstead_scheduler::config::{ConfigError, SchedulerConfiguration};
-use roadstead_scheduler::framework::Framework;
-use roadstead_scheduler::{BuildError, Registry};
+
+use crate::config::{ConfigError, SchedulerConfiguration};
+use crate::framework::Framework;
+use crate::{BuildError, Registry};
 
 /// What a scheduler is made of: its profiles, its queue's settings, and the tables that its
 /// plugins share with the objects it is shown.
@@ -19,16 +22,25 @@ pub struct Setup {
 }
 
 /// A scheduler that cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetupError {
     /// The configuration does not hold together.
-    #[error("{0}")]
     Config(ConfigError),
     /// A plugin cannot work as it is configured.
-    #[error("{0}")]
     Build(BuildError),
 }
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Build(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for SetupError {}
 
 impl Setup {
     /// What a configuration asks for, with the plugins of a registry.

@@ -1,0 +1,111 @@
+//! Stands before every handler: lets through who may ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, HOST};
+use http::{HeaderValue, StatusCode};
+use rustls::pki_types::CertificateDer;
+
+use super::answers;
+use super::authentication::Authentication;
+use super::authorization::{Authorization, Decision};
+use super::user::User;
+
+/// The certificates that the client of a connection showed; none if it showed none. Put among the
+/// extensions of its requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peer(pub(super) Arc<[CertificateDer<'static>]>);
+
+/// Who asks, and whether they may.
+pub(super) struct Guard {
+    pub(super) authentication: Authentication,
+    pub(super) authorization: Authorization,
+}
+
+/// For the secure port.
+pub(super) async fn secure(
+    State(guard): State<Arc<Guard>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<Peer>().cloned().unwrap_or_default();
+    let user = match guard.authentication.user(request.headers(), &peer.0).await {
+        Ok(user) => user,
+        Err(error) => {
+            tracing::debug!(%error, "unable to authenticate a request");
+            return answers::unauthorized();
+        }
+    };
+    let path = request.uri().path();
+    if !guard.authorization.is_always_allowed(path) {
+        let verb = request.method().as_str().to_ascii_lowercase();
+        match guard.authorization.decide(&user, &verb, path).await {
+            Ok(Decision::Allowed) => {}
+            Ok(Decision::Denied(reason)) => {
+                return answers::forbidden(&user, &verb, path, &reason);
+            }
+            Err(error) => {
+                tracing::warn!(%error, path, "unable to authorize a request");
+                return answers::internal_error(path, &error);
+            }
+        }
+    }
+    request.extensions_mut().insert(user);
+    bounded(request, next).await
+}
+
+/// For the port of loopback: whoever is on the machine may ask everything. A page of another site
+/// that a browser on this machine shows may not, though it can have its name point here.
+pub(super) async fn insecure(mut request: Request, next: Next) -> Response {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| request.uri().host()).unwrap_or_default();
+    if !is_local(host) {
+        let text = "403: plain HTTP is for localhost, 127.0.0.1 and [::1] by these names\n";
+        return answers::plain(StatusCode::FORBIDDEN, text);
+    }
+    request.extensions_mut().insert(User::unsecured());
+    bounded(request, next).await
+}
+
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// A handler must begin its answer in time; the answer itself may last.
+async fn bounded(request: Request, next: Next) -> Response {
+    let Ok(mut response) = tokio::time::timeout(HANDLER_TIME, next.run(request)).await else {
+        return answers::plain(StatusCode::GATEWAY_TIMEOUT, "504: no answer in time\n");
+    };
+    let cached = HeaderValue::from_static("no-cache, private");
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(cached);
+    response
+}
+
+const HANDLER_TIME: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machines_own_names_are_local() {
+        for host in
+            ["localhost", "LOCALHOST:80", "127.0.0.1:10251", "127.1.2.3", "[::1]:1", "[::1]"]
+        {
+            assert!(is_local(host), "{host}");
+        }
+        for host in ["", "example.com", "localhost.example.com:80", "10.0.0.1", "127.0.0.1.nip.io"]
+        {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+}
