@@ -4,13 +4,15 @@
 //! goes to it as [`Command`](roadstead_scheduler::Command)s.
 
 mod connecting;
+mod counting;
 pub mod election;
 mod watching;
 pub mod writing;
 
 use roadstead_model::Text;
 
-pub use self::connecting::{ConnectError, ConnectOptions, connect};
+pub use self::connecting::{ConnectError, ConnectOptions, connect, connect_and_tell};
+pub use self::counting::OnAnswer;
 pub use self::watching::{KindStatus, WatchOptions, WatchPhase, Watching, watch};
 use crate::Object;
 

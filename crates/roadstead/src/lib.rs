@@ -19,7 +19,6 @@ mod logging;
 mod print;
 mod progress;
 // The commands that run for long start it.
-#[expect(dead_code, unused_imports, reason = "no command serves yet")]
 mod serving;
 
 use std::io::{self, BufWriter, Write};

@@ -55,7 +55,6 @@ pub(crate) use health::Health;
 pub(crate) use options::ServingOptions;
 pub(crate) use process::ProcessMetrics;
 pub(crate) use source::{Answer, Source, Unavailable};
-pub(crate) use user::User;
 
 /// The ports of a running scheduler. Dropped, it closes them at once.
 pub(crate) struct Serving {

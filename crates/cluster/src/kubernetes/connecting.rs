@@ -1,6 +1,7 @@
 //! The way to an API server.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderValue, USER_AGENT};
@@ -11,6 +12,8 @@ use kube::client::{Body, ConfigExt};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use tower::{BoxError, ServiceBuilder};
+
+use super::counting::{Counting, OnAnswer};
 
 /// Which API server, and as whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,12 +81,23 @@ pub enum ConnectError {
 /// # Errors
 /// What is wrong with the credentials, where, and what to do.
 pub async fn connect(options: &ConnectOptions) -> Result<Client, ConnectError> {
+    connect_and_tell(options, Arc::new(|_, _, _| ())).await
+}
+
+/// The same, with a client that tells what comes of each request.
+///
+/// # Errors
+/// As above.
+pub async fn connect_and_tell(
+    options: &ConnectOptions,
+    on_answer: OnAnswer,
+) -> Result<Client, ConnectError> {
     let mut config = configure(options).await?;
     config.default_retry = false;
     config.disable_compression = true;
     config.headers.push((USER_AGENT, HeaderValue::from_static(OURSELVES)));
     let server = config.cluster_url.to_string();
-    build(&config).map_err(|problem| ConnectError::Credentials { server, problem })
+    build(&config, on_answer).map_err(|problem| ConnectError::Credentials { server, problem })
 }
 
 async fn configure(options: &ConnectOptions) -> Result<Config, ConnectError> {
@@ -164,7 +178,7 @@ fn parse_url(url: &str) -> Result<http::Uri, ConnectError> {
 
 /// As kube makes its clients, but with a transport that notices dead peers and does not hold small
 /// requests back, and without the lines that it logs for every request.
-fn build(config: &Config) -> Result<Client, String> {
+fn build(config: &Config, on_answer: OnAnswer) -> Result<Client, String> {
     if let Some(proxy) = &config.proxy_url {
         return Err(format!("it is behind the proxy {proxy}, and proxies are not supported"));
     }
@@ -182,12 +196,13 @@ fn build(config: &Config) -> Result<Client, String> {
         .build(tls);
     let headers = config.extra_headers_layer().map_err(|error| error.to_string())?;
     let auth = config.auth_layer().map_err(|error| error.to_string())?;
+    let host: Arc<str> = config.cluster_url.authority().map_or("", |it| it.as_str()).into();
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(auth)
         .layer(headers)
         .map_err(BoxError::from)
-        .service(http);
+        .service(Counting { inner: http, host, on_answer });
     Ok(Client::new(service, config.default_namespace.clone()))
 }
 

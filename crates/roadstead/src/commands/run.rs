@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::{Limits, Writer};
-use roadstead_cluster::kubernetes::{WatchOptions, connect, watch};
+use roadstead_cluster::kubernetes::{OnAnswer, WatchOptions, connect_and_tell, watch};
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_scheduler::{Metrics, Registry, Scheduler, Setup};
 use tokio::sync::{mpsc, watch as channel};
@@ -52,7 +52,14 @@ impl Run {
         setup: Setup,
     ) -> Result<u8, Error> {
         let mut stop = stopping::Signals::listen().map_err(Error::Signals)?;
-        let client = connect(&self.connection(&configuration)).await.map_err(Error::Connect)?;
+        let process = Arc::new(ProcessMetrics::default());
+        let counted = Arc::clone(&process);
+        let on_answer: OnAnswer = Arc::new(move |method, host, status| {
+            let code = status.as_ref().map_or("<error>", |status| status.as_str());
+            counted.on_request(code, method.as_str(), host);
+        });
+        let connection = self.connection(&configuration);
+        let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
         let elections = &configuration.leader_election;
         let identity = election::identity(&election::hostname());
         let election = match elections.leader_elect {
@@ -64,7 +71,6 @@ impl Run {
         };
         let leadership = election.as_ref().map_or_else(Leadership::always, Election::leadership);
         let health = Arc::new(leading::health(elections));
-        let process = Arc::new(ProcessMetrics::default());
 
         let (inputs, heard) = mpsc::channel(WAITING_INPUTS);
         let (orders, ordered) = channel::channel(Orders::Standby);
