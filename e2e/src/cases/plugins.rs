@@ -1,7 +1,8 @@
 //! Every default plugin once: a manifest each, with what is expected written on its pods.
 //!
 //! The annotation `expect/node` names the node, `expect/waits` a part of what the scheduler says
-//! about a pod that waits.
+//! about a pod that waits. `expect/roadstead-waits` is for a difference that is known: what
+//! Roadstead says of a pod that it cannot place yet, in place of the other two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,13 @@ pub(super) fn manifests() -> Outcome<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Whether Roadstead is known to differ from kube-scheduler on a manifest.
+pub(super) fn is_known_to_differ(path: &Path) -> Outcome<bool> {
+    let is_marked =
+        |object: &Value| object["metadata"]["annotations"][KNOWN_DIFFERENCE].is_string();
+    Ok(read_manifest(path)?.iter().any(is_marked))
+}
+
 /// Lets a scheduler place the pods of a manifest, as is written on them. Everything is there
 /// before it starts, so that it decides in one order.
 pub(super) async fn place(world: &World, kind: Kind, path: &Path) -> Outcome<Scheduler> {
@@ -61,7 +69,8 @@ pub(super) async fn place(world: &World, kind: Kind, path: &Path) -> Outcome<Sch
         create(&world.client, object).await?;
     }
     let scheduler = world.scheduler_of(kind, "scheduler", &world.settings()).await?;
-    let expected: Vec<Expectation> = objects.iter().filter_map(Expectation::of).collect();
+    let expected: Vec<Expectation> =
+        objects.iter().filter_map(|object| Expectation::of(object, kind)).collect();
     check(!expected.is_empty(), || "no pod says what is expected".to_owned())?;
     let met = |book: &Book| expected.iter().all(|it| it.is_met(book));
     let placed = world.ledger.until("every pod is where it should be", PATIENCE, met).await;
@@ -81,13 +90,18 @@ struct Expectation {
 }
 
 impl Expectation {
-    fn of(object: &Value) -> Option<Expectation> {
+    fn of(object: &Value, kind: Kind) -> Option<Expectation> {
+        if object["kind"] != "Pod" {
+            return None;
+        }
         let metadata = &object["metadata"];
         let text = |name: &str| metadata["annotations"][name].as_str().map(str::to_owned);
-        let (node, waits) = (text("expect/node"), text("expect/waits"));
         let pod = metadata["name"].as_str()?.to_owned();
-        let is_expected = object["kind"] == "Pod" && (node.is_some() || waits.is_some());
-        is_expected.then_some(Expectation { pod, node, waits })
+        if let (Kind::Roadstead, Some(known)) = (kind, text(KNOWN_DIFFERENCE)) {
+            return Some(Expectation { pod, node: None, waits: Some(known) });
+        }
+        let (node, waits) = (text("expect/node"), text("expect/waits"));
+        (node.is_some() || waits.is_some()).then_some(Expectation { pod, node, waits })
     }
 
     fn is_met(&self, book: &Book) -> bool {
@@ -112,4 +126,5 @@ impl Expectation {
     }
 }
 
+const KNOWN_DIFFERENCE: &str = "expect/roadstead-waits";
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::plugins::{clear, manifests, name_of, place};
+use super::plugins::{clear, is_known_to_differ, manifests, name_of, place};
 use crate::certificates::User;
 use crate::failure::{Outcome, While, check};
 use crate::ledger::Condition;
@@ -21,7 +21,12 @@ use crate::world::World;
 pub(super) async fn run(world: &mut World) -> Outcome<String> {
     let mut differences = Vec::new();
     let mut compared = 0;
+    let mut left_out = 0;
     for path in manifests()? {
+        if world.kind == Kind::Roadstead && is_known_to_differ(&path)? {
+            left_out += 1;
+            continue;
+        }
         let name = name_of(&path);
         let theirs = written_by(world, Kind::KubeScheduler, &path).await.during(&name)?;
         match written_by(world, world.kind, &path).await {
@@ -38,7 +43,10 @@ pub(super) async fn run(world: &mut World) -> Outcome<String> {
     }
     check(differences.is_empty(), || format!("\n  {}", differences.join("\n  ")))?;
     check(compared > 0, || "nothing was written".to_owned())?;
-    Ok(format!("{compared} texts"))
+    Ok(match left_out {
+        0 => format!("{compared} texts"),
+        _ => format!("{compared} texts; {left_out} manifest left out for a known difference"),
+    })
 }
 
 /// What a scheduler wrote, by pod.
