@@ -2,7 +2,6 @@
 
 mod leading;
 mod options;
-mod resources;
 mod source;
 mod stopping;
 

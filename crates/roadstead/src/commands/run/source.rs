@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use roadstead_cluster::kubernetes::election::Leadership;
-use roadstead_scheduler::Metrics;
 use roadstead_scheduler::config::SchedulerConfiguration;
+use roadstead_scheduler::{Metrics, expose_pod_requests};
 use serde_json::Value;
 
-use super::resources;
 use crate::driver::Questions;
 use crate::serving::{Answer, Source, Unavailable};
 
@@ -55,7 +54,7 @@ impl Source for Running {
             if !leads {
                 return Ok(String::new());
             }
-            questions.ask(|scheduler, _| resources::expose(scheduler)).await.ok_or_else(busy)
+            questions.ask(|scheduler, _| expose_pod_requests(scheduler)).await.ok_or_else(busy)
         })
     }
 
