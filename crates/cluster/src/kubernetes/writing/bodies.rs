@@ -134,6 +134,8 @@ pub(super) fn event_is_new(draft: &Draft, hostname: &str) -> WriteRequest {
     // What is done to a victim is told by the preemptor's scheduler.
     let speaker = record.related.as_ref().unwrap_or(&record.regarding);
     let scheduler = speaker.spec().scheduler_name.as_str();
+    // The other pod is not named but in the note: no Event of kube-scheduler does, though its code
+    // means to.
     let mut body = json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -147,9 +149,6 @@ pub(super) fn event_is_new(draft: &Draft, hostname: &str) -> WriteRequest {
         "note": record.note,
         "type": if record.is_warning { "Warning" } else { "Normal" },
     });
-    if let Some(related) = &record.related {
-        body["related"] = reference(related);
-    }
     if let Some(series) = series_of(draft) {
         body["series"] = series;
     }
