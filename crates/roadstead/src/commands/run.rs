@@ -34,9 +34,9 @@ impl Run {
             return Ok(FINE);
         }
         let setup = self.setup(&configuration, registry)?;
-        // Two for I/O beside the scheduler's own: requests are small, and the API server is slow.
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(IO_THREADS)
+        // One thread for all I/O, beside the scheduler's own: it waits for the API server most of
+        // the time, and threads that wake each other cost more than they bring.
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(Error::Threads)?;
@@ -153,6 +153,5 @@ impl Run {
     }
 }
 
-const IO_THREADS: usize = 2;
 /// What the cluster shows waits here for the scheduler; watches wait if there is more.
 const WAITING_INPUTS: usize = 1024;
