@@ -4,6 +4,9 @@
 //! hands on what is to be done, and answers questions in between. Nobody else touches the
 //! scheduler, so there is nothing to lock.
 
+#[cfg(test)]
+mod tests;
+
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
