@@ -1,6 +1,7 @@
 //! The cases, in the order in which they run.
 
 mod deletion;
+mod deployed;
 mod faults;
 mod gates;
 mod leadership;
@@ -64,6 +65,7 @@ pub(crate) const CASES: &[Case] = &[
     case!("other-schedulers", profiles::others, "pods of others are counted and left alone"),
     case!("deletion", deletion::run, "pods deleted while being scheduled leave nothing behind"),
     case!("stopping", stopping::run, "SIGTERM gives up the lease and ends with 0"),
+    case!("deployed", deployed::run, "the manifests of deploy/ are taken, and allow enough"),
     case!("scheduler-killed", faults::scheduler_killed, "kill -9 amid 5,000 pods, and a restart"),
     case!("api-server-stopped", faults::api_server_stopped, "no API server for 20 s"),
     case!("etcd-stopped", faults::etcd_stopped, "no etcd for 10 s"),

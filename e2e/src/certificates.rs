@@ -26,6 +26,8 @@ pub(crate) enum User {
     Admin,
     /// A scheduler, with the rights that a cluster gives its scheduler and no more.
     Scheduler,
+    /// The service account of the manifests in `deploy/`.
+    Account,
 }
 
 impl Authority {
@@ -47,7 +49,7 @@ impl Authority {
         let (certificate, key) = authority.sign_server()?;
         authority.write("server.crt", &certificate.pem())?;
         authority.write("server.key", &key.serialize_pem())?;
-        for user in [User::Admin, User::Scheduler] {
+        for user in [User::Admin, User::Scheduler, User::Account] {
             authority.sign_client(user)?;
         }
         Ok(authority)
@@ -109,6 +111,10 @@ impl Authority {
             User::Scheduler => {
                 params.distinguished_name.push(DnType::CommonName, "system:kube-scheduler");
             }
+            User::Account => {
+                let name = "system:serviceaccount:roadstead:roadstead";
+                params.distinguished_name.push(DnType::CommonName, name);
+            }
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
@@ -129,6 +135,7 @@ impl User {
         match self {
             User::Admin => "admin",
             User::Scheduler => "scheduler",
+            User::Account => "account",
         }
     }
 }

@@ -39,6 +39,10 @@ pub(crate) struct Settings {
     pub(crate) lease_seconds: Option<[u32; 3]>,
     /// Where the API server is, or what stands before it.
     pub(crate) url: String,
+    /// As whom it calls.
+    pub(crate) user: User,
+    /// Its configuration, if it has one already; then that says whether to elect a leader.
+    pub(crate) config_file: Option<PathBuf>,
 }
 
 /// A running scheduler.
@@ -60,10 +64,16 @@ impl Scheduler {
     ) -> Outcome<Scheduler> {
         let port = free_port()?;
         let kubeconfig =
-            authority.kubeconfig(&format!("{name}.kubeconfig"), User::Scheduler, &settings.url)?;
-        let config = directory.join(format!("{name}.config.yaml"));
-        fs::write(&config, configuration(&kubeconfig, settings).to_string())
-            .during(config.display())?;
+            authority.kubeconfig(&format!("{name}.kubeconfig"), settings.user, &settings.url)?;
+        let config = match &settings.config_file {
+            Some(file) => file.clone(),
+            None => {
+                let config = directory.join(format!("{name}.config.yaml"));
+                fs::write(&config, configuration(&kubeconfig, settings).to_string())
+                    .during(config.display())?;
+                config
+            }
+        };
 
         let mut arguments = vec![
             format!("--config={}", config.display()),
@@ -73,6 +83,7 @@ impl Scheduler {
             format!("--secure-port={port}"),
         ];
         match settings.lease_seconds {
+            None if settings.config_file.is_some() => {}
             None => arguments.push("--leader-elect=false".to_owned()),
             Some([lease, renew, retry]) => arguments.extend([
                 "--leader-elect=true".to_owned(),

@@ -90,7 +90,13 @@ impl World {
 
     /// One profile, no leader election, straight to the API server.
     pub(crate) fn settings(&self) -> Settings {
-        Settings { profiles: Vec::new(), lease_seconds: None, url: self.plane.url() }
+        Settings {
+            profiles: Vec::new(),
+            lease_seconds: None,
+            url: self.plane.url(),
+            user: User::Scheduler,
+            config_file: None,
+        }
     }
 
     /// Creates `count` equal nodes, `node-0` and on.
