@@ -138,6 +138,8 @@ pub struct HintVerdict<'a, T, O> {
     pub verdict: Verdict<'a>,
     /// What the answer cost, in the observer's own [ticks](Observer::ticks).
     pub cost: u64,
+    /// When.
+    pub at: Time,
 }
 
 /// What a hint said.
