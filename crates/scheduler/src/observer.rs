@@ -49,6 +49,24 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
+impl<A: Observer> Observer for Option<A> {
+    fn happened(&mut self, happening: &Happening<'_>) {
+        if let Some(observer) = self {
+            observer.happened(happening);
+        }
+    }
+
+    fn start(&mut self, plugins: &Plugins) {
+        if let Some(observer) = self {
+            observer.start(plugins);
+        }
+    }
+
+    fn clock(&self) -> Option<fn() -> u64> {
+        self.as_ref().and_then(|observer| observer.clock())
+    }
+}
+
 /// Something that a scheduler did. What it cost is in nanoseconds of the observer's clock, and 0
 /// where it has none.
 #[derive(Clone, Copy, Debug)]

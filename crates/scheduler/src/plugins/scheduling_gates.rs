@@ -4,6 +4,7 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{Extensions, Joining, Plugin, PreEnqueue, Registration, Status};
 use crate::listers::Listers;
 
@@ -33,6 +34,20 @@ impl Plugin for SchedulingGates {
         let (_, new) = events::pods(event)?;
         let is_own = new.is_none_or(|new| new.uid == pod.uid);
         Ok(if is_own { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let gates = &refusal.pod.spec().scheduling_gates;
+        for gate in gates {
+            remedies.cluster(format!("gate {gate} removed"));
+            let words = format!("gate {gate} were removed");
+            remedies.of_pod.push(refusal.change(words, 0, |spec| {
+                spec.scheduling_gates =
+                    gates.iter().filter(|other| *other != gate).cloned().collect();
+            }));
+        }
+        remedies
     }
 }
 
