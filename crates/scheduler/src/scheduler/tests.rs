@@ -17,6 +17,7 @@ use crate::plugins;
 use crate::testing;
 
 mod binding;
+mod explain;
 mod journal;
 mod metrics;
 mod objects;
