@@ -34,7 +34,7 @@ pub(super) fn of(plugin: &dyn Plugin) -> Vec<News> {
             }
             let news = News {
                 event: event.label().to_string(),
-                words: words.replace("{}", noun(resource.name())),
+                words: words.replace("{}", &noun(resource.name())),
                 if_it_may_help: registration.ask != roadstead_queue::Ask::Nobody,
             };
             if !all.iter().any(|known| known.event == news.event) {
@@ -54,14 +54,14 @@ fn is_about(action: Action, resource: &str) -> bool {
     }
 }
 
-fn noun(resource: &str) -> &str {
+fn noun(resource: &str) -> String {
     match resource {
-        "Pod" => "a pod",
-        "AssignedPod" => "a pod on a node",
-        "UnschedulablePod" => "a waiting pod",
-        "Node" => "a node",
-        "*" => "anything",
-        other => other.rsplit('/').next().unwrap_or(other),
+        "Pod" => "a pod".to_owned(),
+        "AssignedPod" => "a pod on a node".to_owned(),
+        "UnschedulablePod" => "a waiting pod".to_owned(),
+        "Node" => "a node".to_owned(),
+        "*" => "anything".to_owned(),
+        other => format!("a {}", other.rsplit('/').next().unwrap_or(other)),
     }
 }
 

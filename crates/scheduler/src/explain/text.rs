@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::words::{counted, list};
-use super::{Explanation, News, RejectorExplanation, Whereabouts};
+use super::{Explanation, RejectorExplanation, Whereabouts};
 use crate::journal::span;
 
 impl Display for Explanation {
@@ -18,7 +18,8 @@ impl Display for Explanation {
         }
         match (&self.message, self.fits) {
             (Some(message), _) => writeln!(f, "{message}")?,
-            (None, 0) => writeln!(f, "Some of {} would take it.", counted(self.nodes, "node"))?,
+            // A gate holds it, and is spoken of below.
+            (None, 0) => {}
             (None, fits) => writeln!(f, "{} would take it now.", counted(fits, "node"))?,
         }
         for rejector in &self.rejectors {
@@ -105,13 +106,20 @@ impl RejectorExplanation {
         if !self.is_waited_for {
             return Ok(());
         }
-        let told = |news: &News| match news.if_it_may_help {
-            true => format!("{}?", news.words),
-            false => news.words.clone(),
+        let words = |is_asked: bool| -> Vec<&str> {
+            let news = self.retried_on.iter().filter(|news| news.if_it_may_help == is_asked);
+            news.map(|news| news.words.as_str()).collect()
         };
-        let news: Vec<_> = self.retried_on.iter().map(told).collect();
-        if !news.is_empty() {
-            writeln!(f, "  retried when {}", news.join("; "))?;
+        match (words(false).as_slice(), words(true).as_slice()) {
+            ([], []) => {}
+            (sure, []) => writeln!(f, "  tried again when {}", list(sure))?,
+            ([], asked) => writeln!(f, "  tried again, if that may help, when {}", list(asked))?,
+            (sure, asked) => writeln!(
+                f,
+                "  tried again when {}; and, if that may help, when {}",
+                list(sure),
+                list(asked)
+            )?,
         }
         Ok(())
     }

@@ -121,6 +121,10 @@ struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     fn run(&self, explanation: &mut Explanation, limits: ExplainLimits) {
+        if self.context.nodes.is_empty() {
+            explanation.message = Some("There are no nodes.".to_owned());
+            return;
+        }
         let closed = self.closed_gate(self.pod);
         let candidates = match self.candidates(self.pod) {
             Ok(candidates) => candidates,

@@ -106,13 +106,22 @@ pub(crate) fn list<T: AsRef<str>>(words: &[T]) -> String {
 }
 
 /// `a or b`, and of many the first few.
-pub(crate) fn any_of(mut words: Vec<String>) -> String {
+pub(crate) fn any_of(words: Vec<String>) -> String {
+    a_few(words, "or")
+}
+
+/// `a and b`, and of many the first few.
+pub(crate) fn all_of(words: Vec<String>) -> String {
+    a_few(words, "and")
+}
+
+fn a_few(mut words: Vec<String>, joined_by: &str) -> String {
     words.sort();
     words.dedup();
     let more = words.len().saturating_sub(A_FEW);
     words.truncate(A_FEW);
-    let few = words.join(" or ");
-    if more > 0 { format!("{few} or {more} more") } else { few }
+    let few = words.join(&format!(" {joined_by} "));
+    if more > 0 { format!("{few} {joined_by} {more} more") } else { few }
 }
 
 /// `1 node`, `2 nodes`.

@@ -4,6 +4,7 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::words::list;
 use crate::explain::{Refusal, Remedies};
 use crate::framework::{Extensions, Joining, Plugin, PreEnqueue, Registration, Status};
 use crate::listers::Listers;
@@ -39,13 +40,15 @@ impl Plugin for SchedulingGates {
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
         let gates = &refusal.pod.spec().scheduling_gates;
-        for gate in gates {
-            remedies.cluster(format!("gate {gate} removed"));
-            let words = format!("gate {gate} were removed");
-            remedies.of_pod.push(refusal.change(words, 0, |spec| {
-                spec.scheduling_gates =
-                    gates.iter().filter(|other| *other != gate).cloned().collect();
-            }));
+        if !gates.is_empty() {
+            // One that is left holds it as all of them do.
+            let all = if gates.len() == 1 { "gate" } else { "gates" };
+            let were = if gates.len() == 1 { "was" } else { "were" };
+            let names = list(gates);
+            remedies.cluster(format!("{all} {names} removed"));
+            let words = format!("{all} {names} {were} removed");
+            let change = refusal.change(words, 0, |spec| spec.scheduling_gates = Box::default());
+            remedies.of_pod.push(change);
         }
         remedies
     }

@@ -59,11 +59,15 @@ impl Plugin for TaintToleration {
             refusal.nodes.iter().map(|(node, _)| unwelcome(node.node())).collect();
         let names = |set: &Vec<Taint>| set.iter().map(words::taint).collect::<Vec<_>>();
         for (set, nodes) in most_frequent(sets.iter().map(names)) {
-            let taints = if set.len() == 1 { "taint" } else { "taints" };
+            let (taints, tolerated) = match set.len() {
+                1 => ("taint", "a toleration of it"),
+                _ => ("taints", "tolerations of them"),
+            };
+            let set = words::list(&set);
+            let has = if nodes == 1 { "has" } else { "have" };
+            let nodes = words::counted(nodes, "node");
             remedies.cluster(format!(
-                "a node without {taints} {}, as {} have, or a toleration",
-                words::list(&set),
-                words::counted(nodes, "node"),
+                "a node without {taints} {set}, which {nodes} {has}, or {tolerated}"
             ));
         }
         for taint in sets.iter().filter(|set| set.len() == 1).flatten() {

@@ -60,7 +60,7 @@ impl Plugin for VolumeRestrictions {
         let users = |is_it: &dyn Fn(&Pod) -> bool| {
             let all = refusal.context.nodes.iter().flat_map(|node| node.pods());
             let users = all.filter(|other| is_it(other));
-            words::any_of(users.map(|user| format!("{}/{}", user.namespace(), user.name)).collect())
+            words::all_of(users.map(|user| format!("{}/{}", user.namespace(), user.name)).collect())
         };
         if refusal.has(DISK_CONFLICT) {
             let users = users(&|other| has_conflict(refusal.pod, other));
@@ -71,7 +71,7 @@ impl Plugin for VolumeRestrictions {
                 named_claims(other).any(|theirs| named_claims(refusal.pod).any(|own| own == theirs))
             };
             let users = users(&shares);
-            remedies.cluster(format!("no {users}, which uses a claim that only one pod may use"));
+            remedies.cluster(format!("{users} gone, which uses a claim that only one pod may use"));
         }
         volume_remedies::without_volumes(refusal, &mut remedies);
         remedies

@@ -6,7 +6,7 @@ use roadstead_model::{AffinityTerm, PodAffinity, World};
 
 use super::matching::{self, Matching};
 use super::{NO_COMPANY, UNWANTED_BY_COMPANY, UNWANTED_COMPANY};
-use crate::explain::words::{any_of, elsewhere, pods};
+use crate::explain::words::{all_of, any_of, elsewhere, pods};
 use crate::explain::{Refusal, Remedies, WITHOUT};
 
 pub(super) fn remedies(matching: &Matching<'_>, refusal: &Refusal<'_>) -> Remedies {
@@ -50,12 +50,7 @@ fn kept_away(matching: &Matching<'_>, refusal: &Refusal<'_>, remedies: &mut Reme
     });
     let names: Vec<String> =
         keeps_away.map(|other| format!("{}/{}", other.namespace(), other.name)).collect();
-    let are = if names.len() == 1 {
-        "whose anti-affinity keeps it away"
-    } else {
-        "whose anti-affinity keeps it away there"
-    };
-    remedies.cluster(format!("no {}, {are}", any_of(names)));
+    remedies.cluster(format!("{} gone, whose anti-affinity keeps it away", all_of(names)));
     let labels = &refusal.pod.spec().labels;
     for (key, value) in labels.iter() {
         let words = format!("it were not labelled {key}={value}");

@@ -305,7 +305,10 @@ pub(super) fn explain(refusal: &Refusal<'_>, remedies: &mut Remedies) {
         }
         let name = claim.name;
         if has(Obstacle::BindConflict) {
-            remedies.cluster(format!("a free volume for claim {name} that such a node can reach"));
+            let reason = Obstacle::BindConflict.reason();
+            let nodes = refusal.because(&reason);
+            let nodes = words::any_of(nodes.map(|node| node.name().to_string()).collect());
+            remedies.cluster(format!("a free volume for claim {name} that {nodes} can reach"));
         }
         if has(Obstacle::NotEnoughSpace) {
             remedies.cluster(format!("more free storage for claim {name}"));

@@ -53,6 +53,18 @@ impl TestCluster {
     }
 }
 
+/// What a patch has set to null is gone.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
 /// The texts are in a file of their own, each under its case's name.
 const EXPECTED: &str = include_str!("explain/expected.txt");
 
@@ -90,6 +102,7 @@ fn the_smallest_change_that_is_told_places_the_pod() {
         let Some((_, change)) = &case.changed else { continue };
         let mut api = case.pod.clone();
         merge(&mut api, change.clone());
+        drop_nulls(&mut api);
         let cluster = TestCluster::of(&case, &api);
         let pod = key("web");
         let (shown, _) = cluster.scheduler.known_pod(&pod).expect("it is there");
@@ -141,6 +154,18 @@ fn the_place_in_the_line_is_told() {
         "default/web is ready for 0s, not tried yet; 2 are tried before it.\n1 node would take it \
          now.\n"
     );
+}
+
+#[test]
+fn a_nomination_is_told() {
+    let mut cluster = TestCluster::new();
+    cluster.victims_linger = true;
+    cluster.show(node("n1", "cpu=1"));
+    cluster.show(on("n1", "db", "cpu=1", json!({})));
+    cluster.set_pod("web", cases::with(pod("cpu=1"), json!({"spec": {"priority": 10}})));
+    cluster.run();
+    let text = cluster.explained("web");
+    assert!(text.contains("n1 is kept for it until those who make room there are gone."), "{text}");
 }
 
 #[test]

@@ -167,9 +167,9 @@ pub(super) fn all() -> Vec<Case> {
         case("a node of that name", vec![node("n1", "cpu=4")],
             pod_with("cpu=1", node_affinity(json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n9"]}]}]))), Some(("it had no required node affinity", spec(json!({"affinity": null}))))),
         case("a gate", vec![node("n1", "cpu=4")],
-            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), Some(("gate example.com/quota were removed", spec(json!({"schedulingGates": null}))))),
+            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), Some(("gate example.com/quota was removed", spec(json!({"schedulingGates": null}))))),
         case("two gates", vec![node("n1", "cpu=4")],
-            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}, {"name": "example.com/review"}]}))), None),
+            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}, {"name": "example.com/review"}]}))), Some(("gates example.com/quota, example.com/review were removed", spec(json!({"schedulingGates": null}))))),
         case("a gate, and no room behind it", vec![node("n1", "cpu=1")],
             pod_with("cpu=2", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), None),
         case("a host port that is taken", vec![node("n1", "cpu=4"), on("n1", "db", "", port(8080))],
@@ -177,7 +177,7 @@ pub(super) fn all() -> Vec<Case> {
         case("nobody to be near", vec![zoned("n1", "a"), zoned("n2", "b")],
             pod_with("cpu=1", affinity("podAffinity", json!([near("db", ZONE)]))), Some(("it did not ask for a pod labelled app=db near by topology.kubernetes.io/zone", spec(json!({"affinity": null}))))),
         case("company where there is no room", vec![with(node("n1", "cpu=1"), labels(json!({ZONE: "a"}))), on("n1", "db", "cpu=1", app("db")), zoned("n2", "b")],
-            pod_with("cpu=1", affinity("podAffinity", json!([near("db", ZONE)]))), Some(("it did not ask for a pod labelled app=db near by topology.kubernetes.io/zone", spec(json!({"affinity": null}))))),
+            pod_with("cpu=1", affinity("podAffinity", json!([near("db", ZONE)]))), Some(("it asked for no cpu", spec(json!({"containers": [{"name": "main", "resources": null}]}))))),
         case("unwanted company", vec![node("n1", "cpu=4"), on("n1", "db", "", app("db"))],
             pod_with("cpu=1", affinity("podAntiAffinity", json!([near("db", HOST)]))), Some(("it did not keep away from pods labelled app=db by kubernetes.io/hostname", spec(json!({"affinity": null}))))),
         case("kept away by others", vec![node("n1", "cpu=4"), on("n1", "db", "", affinity("podAntiAffinity", json!([near("web", HOST)])))],
@@ -214,6 +214,6 @@ pub(super) fn all() -> Vec<Case> {
         case("an extended resource from devices", vec![node("n1", "cpu=4"), json!({"kind": "DeviceClass", "metadata": {"name": "gpus"}, "spec": {"extendedResourceName": "example.com/gpu"}})],
             pod("cpu=1 gpu=1"), Some(("it asked for no example.com/gpu", asks("cpu=1")))),
         case("no nodes at all", vec![], pod("cpu=1"), None),
-        case("another scheduler", vec![node("n1", "cpu=4")], pod_with("", spec(json!({"schedulerName": "batch"}))), None),
+        case("another scheduler", vec![node("n1", "cpu=4")], pod_with("", spec(json!({"schedulerName": "another"}))), None),
     ]
 }
