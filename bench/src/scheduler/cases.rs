@@ -7,7 +7,7 @@ use roadstead_scheduler::Change;
 use serde_json::{Value, json};
 
 use crate::anchors::{self, Throughput, Work};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Observed};
 use crate::report::Row;
 
 /// A cluster, and pods that are measured in it.
@@ -21,8 +21,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn run(&self, nodes: usize, seed: u64) -> Row {
-        let mut cluster = Cluster::new(seed);
+    pub(crate) fn run(&self, nodes: usize, seed: u64, observed: Observed) -> Row {
+        let mut cluster = Cluster::new(seed, observed);
         let pods = (self.prepare)(&mut cluster, nodes);
         let pod_bytes = pods.iter().map(|pod| size_of_val(&**pod)).sum::<usize>();
         let prepared = crate::allocated();

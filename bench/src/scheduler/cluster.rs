@@ -1,19 +1,52 @@
 //! A cluster that does at once as the scheduler says.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use roadstead_model::{Node, Pod, Text, World};
 use roadstead_queue::{Config, Time};
-use roadstead_scheduler::{Change, Command, PodKey, Scheduler, plugins};
+use roadstead_scheduler::{Change, Command, Journal, Metrics, PodKey, Scheduler, plugins};
 use serde_json::{Value, json};
 
 /// The scheduler with its default profile, and the objects that it is told of.
 pub(crate) struct Cluster {
     pub(crate) world: World,
-    scheduler: Scheduler,
+    scheduler: Scheduler<Observers>,
     now: Time,
     spent: Spent,
+}
+
+/// Who hears of what the scheduler does.
+type Observers = (Option<Metrics>, Option<Journal>);
+
+/// Which observers the scheduler has.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Observed {
+    pub(crate) metrics: bool,
+    pub(crate) journal: bool,
+}
+
+impl Observed {
+    /// As `--observer` names them.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text {
+            "none" => Some(Self { metrics: false, journal: false }),
+            "metrics" => Some(Self { metrics: true, journal: false }),
+            "journal" => Some(Self { metrics: false, journal: true }),
+            "both" => Some(Self { metrics: true, journal: true }),
+            _ => None,
+        }
+    }
+
+    fn observers(self) -> Observers {
+        (self.metrics.then(|| Metrics::new(Some(nanoseconds))), self.journal.then(Journal::default))
+    }
+}
+
+/// The time since it was first asked for.
+fn nanoseconds() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What was spent since the measurement started.
@@ -28,12 +61,12 @@ pub(crate) struct Spent {
 }
 
 impl Cluster {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, observed: Observed) -> Self {
         let mut world = World::new();
         let framework = plugins::default_framework(|_| None, &mut world)
             .unwrap_or_else(|(plugin, error)| panic!("{plugin}: {error:?}"));
         let profiles = vec![(world.text("default-scheduler"), framework)];
-        let scheduler = Scheduler::new(Config::default(), profiles, (), seed);
+        let scheduler = Scheduler::new(Config::default(), profiles, observed.observers(), seed);
         Self { world, scheduler, now: Time::from_secs(1_000), spent: Spent::default() }
     }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use cap::Cap;
 
 use cases::{CASES, Case};
+use cluster::Observed;
 use report::{Row, Scaling};
 
 #[global_allocator]
@@ -38,16 +39,25 @@ struct Options {
     scaling: bool,
     nodes: usize,
     rounds: usize,
+    observed: Observed,
 }
 
 impl Options {
     fn read(arguments: &[String]) -> Result<Self, String> {
-        let mut options =
-            Self { cases: Vec::new(), json: false, scaling: false, nodes: 5_000, rounds: 3 };
+        let mut options = Self {
+            cases: Vec::new(),
+            json: false,
+            scaling: false,
+            nodes: 5_000,
+            rounds: 3,
+            observed: Observed::default(),
+        };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
+            let mut value =
+                || arguments.next().ok_or_else(|| format!("`{argument}` needs a value"));
             let mut number = || {
-                let text = arguments.next().ok_or_else(|| format!("`{argument}` needs a value"))?;
+                let text = value()?;
                 let number = text.parse().ok().filter(|number| *number > 0);
                 number.ok_or_else(|| format!("`{text}` is not a positive number"))
             };
@@ -56,6 +66,13 @@ impl Options {
                 "--scaling" => options.scaling = true,
                 "--nodes" => options.nodes = number()?,
                 "--rounds" => options.rounds = number()?,
+                "--observer" => {
+                    let text = value()?;
+                    let observed = Observed::read(text).ok_or_else(|| {
+                        format!("`{text}` is no observer: none, metrics, journal, both")
+                    });
+                    options.observed = observed?;
+                }
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}`; see `bench/scheduler --help`"));
                 }
@@ -94,7 +111,7 @@ impl Options {
     /// The round of median throughput.
     fn median(&self, case: &'static Case, nodes: usize) -> Row {
         let mut rounds: Vec<Row> =
-            (0..self.rounds).map(|round| case.run(nodes, round as u64)).collect();
+            (0..self.rounds).map(|round| case.run(nodes, round as u64, self.observed)).collect();
         rounds.sort_by(|a, b| a.pods_per_second.total_cmp(&b.pods_per_second));
         rounds.swap_remove(rounds.len() / 2)
     }
@@ -113,7 +130,7 @@ Drives the scheduler in process, in the cases of upstream's scheduler_perf, and 
 second, the time of a scheduling cycle and bytes a pod, beside figures of kube-scheduler v1.36.4.
 Bindings are answered at once, and victims go at once.
 
-Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling]
+Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling] [--observer WHO]
 
   CASE         only these cases: SchedulingBasic, SchedulingPodAntiAffinity,
                SchedulingPodAffinity, TopologySpreading, PreemptionBasic, Unschedulable,
@@ -121,5 +138,7 @@ Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling]
   --json       a list of objects, one a case
   --nodes N    so many nodes, at least 1000; 5000 by default
   --rounds N   the median of so many runs; 3 by default
+  --observer WHO
+               who hears of everything: none (the default), metrics, journal, both
   --scaling    compare 1,000 with 15,000 nodes, both with the same pods
   -h, --help   print this";

@@ -37,6 +37,29 @@ impl NodeSelector {
         }
     }
 
+    /// A selector of these terms.
+    #[must_use]
+    pub fn of_terms(terms: Vec<NodeSelectorTerm>) -> Self {
+        // Where every term gives names, a node must have one of them.
+        let name = |field: &NodeField| match field {
+            NodeField::NameIs(name) => Some(name.clone()),
+            NodeField::NameIsNot(_) | NodeField::Always(_) => None,
+        };
+        let names_of = |term: &NodeSelectorTerm| {
+            let mut names = term.fields.iter().filter_map(name);
+            let first = names.next()?;
+            let is_one = names.all(|other| other == first);
+            Some(is_one.then_some(first))
+        };
+        let names: Option<BTreeSet<Option<Text>>> = terms.iter().map(names_of).collect();
+        let node_names = names.filter(|_| !terms.is_empty());
+        Self {
+            node_names: node_names.map(|names| names.into_iter().flatten().collect()),
+            terms: terms.into(),
+            error: None,
+        }
+    }
+
     /// Whether a node with these labels and this name matches; an unnamed node satisfies every
     /// condition on its name, as for the affinity of volumes.
     #[must_use]
@@ -244,6 +267,23 @@ mod tests {
 
     fn name(operator: &str, values: &[&str]) -> Value {
         json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": values}]})
+    }
+
+    #[test]
+    fn terms_that_are_taken_apart_and_put_together_mean_the_same() {
+        let rows = [
+            json!([label("disk", "In", &["ssd"]), name("In", &["n1"])]),
+            json!([name("In", &["n1"]), name("In", &["n2"])]),
+            json!([{"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": ["n1"]},
+                {"key": "metadata.name", "operator": "In", "values": ["n2"]},
+            ]}]),
+            json!([name("NotIn", &["n1"])]),
+        ];
+        for terms in rows {
+            let selector = compile(&mut World::new(), terms.clone());
+            assert_eq!(NodeSelector::of_terms(selector.terms().to_vec()), selector, "{terms}");
+        }
     }
 
     #[test]

@@ -190,6 +190,12 @@ impl PersistentVolume {
         Ok(affinity.is_none_or(|affinity| affinity.matches(labels, None)))
     }
 
+    /// The nodes that it can be reached from; `None` is all of them.
+    #[must_use]
+    pub fn node_affinity(&self) -> Option<&NodeSelector> {
+        self.node_affinity.as_ref()
+    }
+
     /// Whether it is bound to, or kept for, this very claim.
     #[must_use]
     pub fn is_kept_for(&self, claim: &PersistentVolumeClaim) -> bool {

@@ -77,6 +77,19 @@ impl Pod {
         })
     }
 
+    /// The same pod, if this were its spec: for what-ifs.
+    #[must_use]
+    pub fn with_spec(&self, spec: PodSpec) -> Self {
+        let claim = |volume: &Volume| match volume {
+            Volume::Ephemeral { volume } => {
+                Some(Text::unshared(&format!("{}-{volume}", self.name)))
+            }
+            _ => None,
+        };
+        let ephemeral_claims = spec.volumes.iter().filter_map(claim).collect();
+        Self { class: Class::unshared(spec), ephemeral_claims, resized: None, ..self.clone() }
+    }
+
     /// What the pod's class has in common.
     #[must_use]
     pub fn spec(&self) -> &PodSpec {
@@ -250,6 +263,22 @@ mod tests {
             (plain.requests().total.milli_cpu, more.requests().total.milli_cpu),
             (1000, 3000)
         );
+    }
+
+    #[test]
+    fn a_pod_with_another_spec_is_of_a_class_of_its_own() {
+        let mut world = World::new();
+        let volumes =
+            json!([{"name": "scratch", "ephemeral": {}}, {"name": "tmp", "ephemeral": {}}]);
+        let api =
+            json!({"metadata": {"name": "web"}, "spec": {"containers": [], "volumes": volumes}});
+        let pod = testing::pod(&mut world, api);
+        let mut spec = pod.spec().clone();
+        spec.volumes = spec.volumes.iter().skip(1).cloned().collect();
+        let changed = pod.with_spec(spec);
+        assert_ne!((&changed.class, changed.class.id()), (&pod.class, pod.class.id()));
+        let claims: Vec<_> = changed.claims().map(|claim| claim.name.as_str()).collect();
+        assert_eq!((claims, &changed.name), (vec!["web-tmp"], &pod.name));
     }
 
     #[test]

@@ -243,6 +243,13 @@ impl Class {
         Self(class)
     }
 
+    /// A class of its own, for a pod that is only thought of. Its number is that of no other
+    /// class, but for others like it.
+    #[must_use]
+    pub fn unshared(spec: PodSpec) -> Self {
+        Self(Arc::new(Classed { id: ClassId(u64::MAX), spec }))
+    }
+
     /// The class's number.
     #[must_use]
     pub fn id(&self) -> ClassId {

@@ -34,6 +34,22 @@ impl Resources {
         self.combine(other, i64::wrapping_sub);
     }
 
+    /// Takes so much off one resource, which is counted here: CPU in thousandths, the rest in
+    /// units.
+    pub fn reduce(&mut self, name: &str, by: i64) {
+        let amount = match name {
+            "cpu" => &mut self.milli_cpu,
+            "memory" => &mut self.memory,
+            "ephemeral-storage" => &mut self.ephemeral_storage,
+            "pods" => &mut self.pods,
+            other => match self.scalars.iter_mut().find(|(own, _)| *own == other) {
+                Some((_, amount)) => amount,
+                None => return,
+            },
+        };
+        *amount = amount.wrapping_sub(by);
+    }
+
     /// Extended resources, huge pages and attachable volumes, sorted by name. Zeros are listed.
     #[must_use]
     pub fn scalars(&self) -> &[(Text, i64)] {
@@ -201,6 +217,25 @@ mod tests {
     fn resources(world: &mut World, api: serde_json::Value) -> Resources {
         let api = serde_json::from_value(api).unwrap();
         Resources::from_list(&ResourceList::from_api(Some(&api), world).unwrap())
+    }
+
+    #[test]
+    fn one_resource_is_reduced_and_the_others_stay() {
+        let mut world = World::new();
+        let all = json!({"cpu": "2", "memory": "10", "ephemeral-storage": "10", "pods": "10", "example.com/gpu": "10"});
+        let mut left = resources(&mut world, all);
+        for (name, by) in [
+            ("cpu", 500),
+            ("memory", 1),
+            ("ephemeral-storage", 2),
+            ("pods", 3),
+            ("example.com/gpu", 4),
+            ("other", 5),
+        ] {
+            left.reduce(name, by);
+        }
+        let expected = json!({"cpu": "1500m", "memory": "9", "ephemeral-storage": "8", "pods": "7", "example.com/gpu": "6"});
+        assert_eq!(left, resources(&mut world, expected));
     }
 
     #[test]

@@ -61,6 +61,31 @@ impl<T, O, A: Observer<T, O>, B: Observer<T, O>> Observer<T, O> for (A, B) {
     }
 }
 
+/// An observer that may be absent; then nobody hears anything.
+impl<T, O, A: Observer<T, O>> Observer<T, O> for Option<A> {
+    fn transition(&mut self, transition: &Transition<'_, T>) {
+        if let Some(observer) = self {
+            observer.transition(transition);
+        }
+    }
+
+    fn hint(&mut self, verdict: &HintVerdict<'_, T, O>) {
+        if let Some(observer) = self {
+            observer.hint(verdict);
+        }
+    }
+
+    fn gate(&mut self, verdict: &GateVerdict<'_, T>) {
+        if let Some(observer) = self {
+            observer.gate(verdict);
+        }
+    }
+
+    fn ticks(&mut self) -> u64 {
+        self.as_mut().map_or(0, |observer| observer.ticks())
+    }
+}
+
 /// An item's step from one place to another.
 #[derive(Debug)]
 pub struct Transition<'a, T> {
@@ -138,6 +163,8 @@ pub struct HintVerdict<'a, T, O> {
     pub verdict: Verdict<'a>,
     /// What the answer cost, in the observer's own [ticks](Observer::ticks).
     pub cost: u64,
+    /// When.
+    pub at: Time,
 }
 
 /// What a hint said.

@@ -26,6 +26,13 @@ pub(crate) enum Error {
     TraceFiles(usize),
     #[error("error: nothing to schedule: {0} holds no objects and no scenario")]
     NoObjects(String),
+    #[error("error: --explain {name}: there was no such pod{}", did_you_mean(.near))]
+    UnknownPod { name: String, near: Vec<String> },
+    #[error(
+        "error: --explain: manifests (-o yaml) have no place for explanations; use -o human or \
+         -o json"
+    )]
+    ExplainedManifests,
     #[error("{0}")]
     Config(ConfigError),
     #[error("error: {0}")]
@@ -57,6 +64,13 @@ pub(crate) enum Error {
     Output(io::Error),
     #[error("error: cannot print: {0}")]
     Json(serde_json::Error),
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    match near {
+        [] => "; --pods lists all that there were".to_owned(),
+        some => format!("; did you mean {}?", some.join(" or ")),
+    }
 }
 
 /// Several problems, each on a line.

@@ -80,6 +80,12 @@ impl Diagnosis {
         rows.map(|row| row.nodes).sum::<usize>() + absent
     }
 
+    /// Every status that some node has, and how many nodes have it.
+    pub fn statuses(&self) -> impl Iterator<Item = (&Status, usize)> {
+        let own = self.verdicts.rows().map(|row| (&row.refusal.status, row.nodes));
+        own.chain([(&self.absent, self.verdicts.fine())]).filter(|(_, nodes)| *nodes > 0)
+    }
+
     /// How many nodes have a status of their own.
     pub(crate) fn refused(&self) -> usize {
         self.verdicts.nodes() - self.verdicts.fine()
@@ -116,8 +122,7 @@ impl Diagnosis {
         if let Some(message) = &self.pre_filter_message {
             return format!("0/{nodes} nodes are available: {message}.");
         }
-        let explicit = self.verdicts.rows().map(|row| (&row.refusal.status, row.nodes));
-        no_nodes_available(nodes, explicit.chain([(&self.absent, self.verdicts.fine())]))
+        no_nodes_available(nodes, self.statuses())
     }
 }
 

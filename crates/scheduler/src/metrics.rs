@@ -299,8 +299,11 @@ impl Observer for Metrics {
                 self.permit_wait.observe(&[&status], waited.as_secs_f64());
             }
             Happening::PreemptionTried => self.preemption_attempts.add(&[], 1),
-            Happening::Preempted { victims } => {
-                self.preemption_victims.observe(&[], victims as f64);
+            Happening::Preempted { victims, .. } => {
+                self.preemption_victims.observe(&[], victims.len() as f64);
+            }
+            // The queue's own transitions and the attempts' results count these.
+            Happening::Rejected { .. } | Happening::Failed { .. } | Happening::Nominated { .. } => {
             }
             Happening::EventHandled { event, cost } => {
                 self.event_handling.observe(&[&event], seconds(cost));

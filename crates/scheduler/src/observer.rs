@@ -6,6 +6,7 @@ use std::time::Duration;
 use roadstead_model::{Pod, Text};
 use roadstead_queue::{Plugins, Time};
 
+use crate::diagnosis::Diagnosis;
 use crate::events::Object;
 use crate::scheduler::{MissedWakeup, QueuedPod};
 
@@ -45,6 +46,24 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn clock(&self) -> Option<fn() -> u64> {
         self.0.clock().or_else(|| self.1.clock())
+    }
+}
+
+impl<A: Observer> Observer for Option<A> {
+    fn happened(&mut self, happening: &Happening<'_>) {
+        if let Some(observer) = self {
+            observer.happened(happening);
+        }
+    }
+
+    fn start(&mut self, plugins: &Plugins) {
+        if let Some(observer) = self {
+            observer.start(plugins);
+        }
+    }
+
+    fn clock(&self) -> Option<fn() -> u64> {
+        self.as_ref().and_then(|observer| observer.clock())
     }
 }
 
@@ -104,8 +123,41 @@ pub enum Happening<'a> {
     PreemptionTried,
     /// Some were found.
     Preempted {
-        /// How many, those included that were leaving already.
-        victims: usize,
+        /// For whom.
+        pod: &'a Arc<Pod>,
+        /// Where.
+        node: &'a Text,
+        /// They, those included that were leaving already.
+        victims: &'a [Arc<Pod>],
+        /// When.
+        at: Time,
+    },
+    /// No node would take a pod, or nobody let it have one.
+    Rejected {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// Why, node by node.
+        diagnosis: &'a Diagnosis,
+        /// When.
+        at: Time,
+    },
+    /// An attempt came to nothing though nobody rejected the pod.
+    Failed {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// What went wrong.
+        message: &'a str,
+        /// When.
+        at: Time,
+    },
+    /// A node is kept for a pod that waits for others to leave it.
+    Nominated {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// The node.
+        node: &'a Text,
+        /// When.
+        at: Time,
     },
     /// The cluster told something, and it was dealt with.
     EventHandled {

@@ -20,6 +20,7 @@ mod resource_allocation;
 mod scheduling_gates;
 mod taint_toleration;
 mod volume_binding;
+mod volume_remedies;
 mod volume_restrictions;
 mod volume_zone;
 

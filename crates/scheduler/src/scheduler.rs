@@ -21,7 +21,7 @@ use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
-use crate::framework::{Framework, Nominations, Verdict};
+use crate::framework::{Context, Framework, Nominations, Verdict};
 use crate::memory::Memory;
 use crate::observer::{AttemptResult, Happening, Observer};
 use binding::Binding;
@@ -192,6 +192,47 @@ impl<V: Observer> Scheduler<V> {
     pub fn profile_name(&self, profile: Profile) -> &str {
         let profiles = &self.queue.policy().profiles;
         profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
+    }
+
+    /// The pod that the cluster shows under that name, and its profile if it is one of ours.
+    pub(crate) fn known_pod(&self, key: &PodKey) -> Option<(Arc<Pod>, Option<Profile>)> {
+        let rules = self.queue.policy();
+        let pod = rules.pods.get(key)?.pod.clone();
+        let profile = rules.profile_of(&pod);
+        Some((pod, profile))
+    }
+
+    /// The names of all pods that the cluster shows, in no particular order.
+    pub fn known_pods(&self) -> impl Iterator<Item = &PodKey> {
+        self.queue.policy().pods.keys()
+    }
+
+    /// The node that is kept for a pod.
+    pub(crate) fn nominated_node(&self, key: &PodKey) -> Option<&Text> {
+        let rules = self.queue.policy();
+        let node = self.queue.nomination(key, rules.pods.get(key)?.incarnation)?;
+        rules.node_name(node)
+    }
+
+    /// Lets somebody look at the cluster as plugins of that profile see it.
+    pub(crate) fn with_context<R>(
+        &mut self,
+        profile: Profile,
+        now: Time,
+        look: impl FnOnce(&Framework, &Context<'_>) -> R,
+    ) -> Option<R> {
+        // Puts the nodes in order, if they are not.
+        self.cache.nodes();
+        let rules = self.queue.policy();
+        let (_, framework) = rules.profiles.get(usize::from(profile.0))?;
+        let nominated = Nominated(&self.queue);
+        let context = Context {
+            nodes: self.cache.nodes_unordered(),
+            listers: &rules.listers,
+            nominations: &nominated,
+            now: i128::from(now.as_nanos()),
+        };
+        Some(look(framework, &context))
     }
 
     /// The observer's time; 0 where it has none.

@@ -34,9 +34,10 @@ pub use outcome::{
     PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
     WaitingPlace,
 };
-pub use roadstead_scheduler::{Setup, SetupError};
+pub use roadstead_scheduler::explain::Explanation;
+pub use roadstead_scheduler::{History, JournalLimits, PodKey, Setup, SetupError};
 pub use scenario::Scenario;
 pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
-pub use statistics::Journal;
+pub use statistics::{Journal, Observers};
 pub use timeline::{Timeline, Uneventful};
 pub use transit::{Delay, Faults};

@@ -403,7 +403,7 @@ impl Outcome {
                 note: event.note.clone(),
             }
         });
-        let moves = run.scheduler.queue().observer().incoming().iter();
+        let moves = run.scheduler.queue().observer().0.incoming().iter();
         let moves = moves.map(|(queue, event, count)| Move {
             queue: queue.name(),
             event: event.to_owned(),
@@ -459,7 +459,7 @@ fn node_outcomes(run: &Simulation) -> Vec<NodeOutcome> {
 }
 
 fn pods(run: &Simulation) -> Vec<PodOutcome> {
-    let attempts = run.scheduler.queue().observer().attempts();
+    let attempts = run.scheduler.queue().observer().0.attempts();
     let mut records: Vec<&PodRecord> = run.statistics.pods().iter().collect();
     // Stable: of pods that had one name after the other, the earlier comes first.
     records.sort_by_key(|record| (record.pod.namespace(), &record.pod.name));

@@ -6,10 +6,11 @@ use roadstead_cluster::embedded::{ChangeKind, Cluster, Watch};
 use roadstead_cluster::{ApiError, Notice};
 use roadstead_model::World;
 use roadstead_queue::Time;
-use roadstead_scheduler::{Scheduler, Setup};
+use roadstead_scheduler::explain::Explanation;
+use roadstead_scheduler::{History, JournalLimits, PodKey, Scheduler, Setup};
 
 use crate::outcome::Outcome;
-use crate::statistics::{Journal, Statistics};
+use crate::statistics::{Journal, Observers, Statistics};
 use crate::timeline::Timeline;
 use crate::transit::{Answer, Faults, Parcel, Shown, Transit};
 use crate::wakers::Wakers;
@@ -43,7 +44,7 @@ use crate::wakers::Wakers;
 pub struct Simulation {
     pub(crate) config: Config,
     pub(crate) cluster: Cluster,
-    pub(crate) scheduler: Scheduler<Journal>,
+    pub(crate) scheduler: Scheduler<Observers>,
     pub(crate) transit: Transit,
     pub(crate) statistics: Statistics,
     pub(crate) wakers: Wakers,
@@ -72,6 +73,8 @@ pub struct Config {
     pub faults: Faults,
     /// How often pods are looked for that sleep though they could be placed. Default a sample.
     pub verify: Verify,
+    /// How much is kept of what happened to each pod; nothing by default.
+    pub journal: Option<JournalLimits>,
 }
 
 /// How often pods are looked for that sleep though they could be placed: a defect of whoever
@@ -93,6 +96,7 @@ impl Default for Config {
             max_cycles: 100_000_000,
             faults: Faults::default(),
             verify: Verify::Sampled,
+            journal: None,
         }
     }
 }
@@ -148,8 +152,10 @@ impl Simulation {
     pub fn new(cluster: Cluster, setup: Setup, config: Config) -> Self {
         let Setup { world, profiles, queue } = setup;
         let wakers = Wakers::new(&profiles);
+        let history = config.journal.map(roadstead_scheduler::Journal::new);
+        let observers = (Journal::default(), history);
         Self {
-            scheduler: Scheduler::new(queue, profiles, Journal::default(), config.seed),
+            scheduler: Scheduler::new(queue, profiles, observers, config.seed),
             transit: Transit::new(config.faults.clone(), config.seed),
             statistics: Statistics::default(),
             wakers,
@@ -208,8 +214,19 @@ impl Simulation {
 
     /// The scheduler as it is now.
     #[must_use]
-    pub fn scheduler(&self) -> &Scheduler<Journal> {
+    pub fn scheduler(&self) -> &Scheduler<Observers> {
         &self.scheduler
+    }
+
+    /// Where a pod is now, what it waits for and what would place it; `None` if it is not there.
+    pub fn explain(&mut self, pod: &PodKey) -> Option<Explanation> {
+        self.scheduler.explain(pod, self.now)
+    }
+
+    /// What happened to a pod, if the run has kept it.
+    #[must_use]
+    pub fn history(&self, pod: &PodKey) -> Option<History> {
+        self.scheduler.queue().observer().1.as_ref()?.history(pod)
     }
 
     /// The virtual time.

@@ -25,6 +25,10 @@ struct Tried {
     attempts: u32,
 }
 
+/// Who hears of what the scheduler does: what every run takes down, and the history of each pod
+/// where a run is to keep that.
+pub type Observers = (Journal, Option<roadstead_scheduler::Journal>);
+
 impl Journal {
     /// How many times items came into each place, by cause.
     #[must_use]
@@ -179,12 +183,12 @@ impl Statistics {
     }
 
     /// Takes down how much waits, in case it is the most for a while.
-    pub(crate) fn note_depth(&mut self, scheduler: &Scheduler<Journal>, now: Time) {
+    pub(crate) fn note_depth(&mut self, scheduler: &Scheduler<Observers>, now: Time) {
         self.recording.note_depth(now, scheduler.queue().counts());
     }
 
     /// Takes down how full the nodes are. Costs a look at every node.
-    pub(crate) fn sample(&mut self, scheduler: &Scheduler<Journal>, now: Time) {
+    pub(crate) fn sample(&mut self, scheduler: &Scheduler<Observers>, now: Time) {
         let nodes = scheduler.cache().nodes_unordered();
         self.recording.note_totals(now, Totals::of(nodes));
     }

@@ -355,7 +355,7 @@ where
                 Logged::Activated(activated) if *activated == id => Strategy::AfterBackoff,
                 Logged::Activated(_) => Strategy::Skip,
                 Logged::Event(event, interest) => {
-                    let court = super::events::Court { event, interest };
+                    let court = super::events::Court { event, interest, now: self.now };
                     let entry = &self.entries[id];
                     court.judge_one(&entry.item, rejectors, &self.policy, &mut self.observer)
                 }

@@ -93,7 +93,7 @@ where
     ) -> Strategy {
         let entry = &self.entries[id];
         let rejectors = self.rejections.get(entry.record.rejection);
-        let court = Court { event, interest };
+        let court = Court { event, interest, now: self.now };
         court.judge_one(&entry.item, rejectors, &self.policy, &mut self.observer)
     }
 
@@ -105,7 +105,7 @@ where
         audience: &Audience<'_, P::Item>,
     ) -> Vec<(Whom, Strategy)> {
         let mut moves = Vec::new();
-        let court = Court { event, interest };
+        let court = Court { event, interest, now: self.now };
         for bucket in self.pool.buckets() {
             let rejectors = self.rejections.get(bucket.key.rejection);
             if !court.concerns(bucket, rejectors) {
@@ -163,6 +163,7 @@ enum Whom {
 pub(super) struct Court<'a, O> {
     pub(super) event: &'a Event<O>,
     pub(super) interest: &'a Interest,
+    pub(super) now: Time,
 }
 
 /// What is to be decided: an item, for how many it stands, and who rejected it.
@@ -251,7 +252,7 @@ impl<O> Court<'_, O> {
         };
         let &Case { item, items, .. } = case;
         let event = self.event;
-        observer.hint(&HintVerdict { plugin, event, item, items, verdict, cost });
+        observer.hint(&HintVerdict { plugin, event, item, items, verdict, cost, at: self.now });
         !matches!(answer, Ok(Hint::Skip))
     }
 

@@ -1,5 +1,7 @@
 //! `roadstead sim`: schedule manifests in virtual time, and say what came of it.
 
+mod explaining;
+
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::progress::ProgressLine;
 use crate::{FINE, input, print};
+use explaining::WithExplanations;
 
 /// Schedule manifests in virtual time, and say what came of it.
 ///
@@ -56,6 +59,11 @@ pub(crate) struct Sim {
     /// Also print a table of every pod.
     #[arg(long)]
     pods: bool,
+    /// Also say of this pod why it is where it is at the end, what it waits for, which changes would
+    /// place it, and what happened to it. May be given several times; without a namespace it is
+    /// the default one.
+    #[arg(long, value_name = "[NAMESPACE/]POD")]
+    explain: Vec<String>,
     /// human: a summary. json: the whole outcome. yaml: the cluster at the end, as a List of
     /// manifests, which this command takes again.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Human)]
@@ -91,6 +99,8 @@ Examples:
   roadstead sim --report rush.html examples/scenarios/rush-hour.yaml
                                                   a scenario, and a page with plots of it
   roadstead sim --trace openb examples/openb/nodes.csv examples/openb/pods.csv
+  roadstead sim --explain shop/web-0 examples/shop
+                                                  why does this pod wait, and what would help?
   roadstead sim -o json examples/shop | jq '.reasons'
   roadstead sim -o yaml examples/shop > later.yaml && roadstead sim later.yaml more.yaml
                                                   go on from where it ended";
@@ -103,10 +113,14 @@ impl Sim {
             }
             None => Setup::default(),
         };
+        if !self.explain.is_empty() && self.output == Output::Yaml {
+            return Err(Error::ExplainedManifests);
+        }
         let mut input = self.read()?;
         let until = self.until.map(|until| Time::ZERO + until).or(input.until);
         let verify = if self.verify_wakeups { Verify::Always } else { Verify::Sampled };
-        let config = Config { seed: input.seed, until, verify, ..Config::default() };
+        let journal = (!self.explain.is_empty()).then(explaining::limits);
+        let config = Config { seed: input.seed, until, verify, journal, ..Config::default() };
         let mut simulation = Simulation::new(input.cluster, setup, config);
         let start = Instant::now();
         let mut line = ProgressLine::new(until);
@@ -124,6 +138,7 @@ impl Sim {
                 error,
             })?;
         }
+        let explained = explaining::explain(&mut simulation, &outcome, &self.explain)?;
         match self.output {
             Output::Human => {
                 print::summary(&outcome, ended, out)?;
@@ -131,9 +146,14 @@ impl Sim {
                     writeln!(out)?;
                     print::pods(&outcome, out)?;
                 }
+                for explained in &explained {
+                    writeln!(out)?;
+                    explained.print(out)?;
+                }
             }
             Output::Json => {
-                serde_json::to_writer_pretty(&mut *out, &outcome)?;
+                let all = WithExplanations { outcome: &outcome, explanations: &explained };
+                serde_json::to_writer_pretty(&mut *out, &all)?;
                 writeln!(out)?;
             }
             Output::Yaml => print::manifests(simulation.cluster(), out)?,

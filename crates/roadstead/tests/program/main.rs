@@ -2,6 +2,7 @@
 
 mod broken;
 mod config;
+mod explain;
 mod scenarios;
 mod sim;
 mod testing;

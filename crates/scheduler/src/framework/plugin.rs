@@ -12,6 +12,7 @@ use super::scoring::{Feasible, scale_by_highest};
 use super::{Context, CycleState, Framework, Reach, Scaling, Status};
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
 
@@ -35,6 +36,13 @@ pub trait Plugin: Any + Send + Sync {
     fn hint(&self, listers: &Listers, pod: &Pod, event: &ClusterEvent) -> Result<Hint, HintError> {
         let _ = (listers, pod, event);
         Ok(Hint::Queue)
+    }
+
+    /// What would satisfy the plugin, which refuses a pod, and which single changes of the pod
+    /// might. By default it does not say; why it refuses is told anyway.
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let _ = refusal;
+        Remedies::default()
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::ArgumentError;
 use crate::diagnosis::{Diagnosis, no_nodes_available};
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Code, Context, CycleState, Extensions, Framework, Joining, Nomination, Plugin, PostFilter,
     PostFilterAnswer, PreEnqueue, Preemption, Registration, Status,
@@ -151,6 +152,14 @@ impl Plugin for DefaultPreemption {
     /// Whether the room is enough is for those to say who rejected the pod.
     fn hint(&self, _: &Listers, _: &Pod, _: &ClusterEvent) -> Result<Hint, HintError> {
         Ok(Hint::Skip)
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        if self.preempting.holds(&refusal.pod.uid) {
+            remedies.cluster("the evictions answered that it has asked for");
+        }
+        remedies
     }
 }
 

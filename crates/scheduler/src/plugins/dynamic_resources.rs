@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::ArgumentError;
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies, WITHOUT};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Framework, Joining, Nomination, Plugin, PostFilter,
     PostFilterAnswer, PreFilter, PreFilterAnswer, Registration, Status,
@@ -55,6 +56,27 @@ impl Plugin for DynamicResources {
     fn hint(&self, _: &Listers, pod: &Pod, _: &ClusterEvent) -> Result<Hint, HintError> {
         let has_claims = !pod.spec().resource_claims.is_empty();
         Ok(if has_claims { Hint::Skip } else { Hint::Queue })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let claims = &refusal.pod.spec().resource_claims;
+        for claim in claims {
+            let words = format!("it did not use resource claim {}", claim.name);
+            remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| {
+                spec.resource_claims =
+                    claims.iter().filter(|other| *other != claim).cloned().collect();
+            }));
+        }
+        for name in from_devices(refusal.context.listers, refusal.pod).iter() {
+            remedies.cluster(format!("a node that offers {name} itself"));
+            let asked = refusal.pod.spec().requests.total.scalar(name);
+            let words = format!("it asked for no {name}");
+            remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| {
+                spec.requests.total.reduce(name, asked);
+            }));
+        }
+        remedies
     }
 }
 

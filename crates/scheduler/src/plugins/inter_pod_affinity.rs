@@ -1,6 +1,7 @@
 //! Keeps a pod near other pods, or away from them, as it and they ask.
 
 mod counts;
+mod explain;
 mod hint;
 mod matching;
 mod score;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
@@ -88,6 +90,11 @@ impl Plugin for InterPodAffinity {
         } else {
             hint::on_pod(&matching, event)
         }
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let matching = self.matching(refusal.context.listers, refusal.pod);
+        explain::remedies(&matching, refusal)
     }
 }
 

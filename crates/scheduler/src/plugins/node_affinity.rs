@@ -1,5 +1,7 @@
 //! Keeps a pod to the nodes that it selects, and prefers those that it would rather have.
 
+mod explain;
+
 use k8s_openapi::api::core::v1 as api;
 use roadstead_model::{Labels, Node, NodeSelector, Pod, PreferredNodeTerms, Text, World};
 use roadstead_queue::{Action, Ask, Hint, HintError};
@@ -7,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     PreScore, PreScoreAnswer, Reach, Registration, Scaling, Score, Status,
@@ -78,6 +81,10 @@ impl Plugin for NodeAffinity {
         // node would sleep through the change that lets it in.
         let fitted = selects(pod, old)? && self.admits(old);
         Ok(if fitted { Hint::Skip } else { Hint::Queue })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        self.remedies(refusal)
     }
 }
 

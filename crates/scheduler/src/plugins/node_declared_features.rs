@@ -4,6 +4,7 @@ use roadstead_model::Pod;
 use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies, WITHOUT, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
@@ -53,6 +54,20 @@ impl Plugin for NodeDeclaredFeatures {
             }
         };
         Ok(if is_changed { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let features = &refusal.pod.spec().required_features;
+        remedies.cluster(format!("a node that declares {}", words::list(features)));
+        for feature in features {
+            let words = format!("it did not need {feature}");
+            remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| {
+                spec.required_features =
+                    features.iter().filter(|other| *other != feature).cloned().collect();
+            }));
+        }
+        remedies
     }
 }
 

@@ -4,6 +4,7 @@ use roadstead_model::Pod;
 use roadstead_queue::{Action, Ask};
 
 use crate::events;
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, Reach, Registration, Status,
 };
@@ -28,6 +29,14 @@ impl Plugin for NodeName {
     /// Nodes are never renamed, so only a new one can help.
     fn events(&self) -> Vec<Registration> {
         vec![Registration::new(events::NODE, Action::ADD, Ask::Nobody)]
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        if let Some(name) = &refusal.pod.node_name {
+            remedies.cluster(format!("a node called {name}"));
+        }
+        remedies
     }
 }
 

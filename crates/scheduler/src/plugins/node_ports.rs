@@ -4,6 +4,7 @@ use roadstead_model::{HostPort, Pod};
 use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies, WITHOUT, most_frequent, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
@@ -40,6 +41,32 @@ impl Plugin for NodePorts {
         let had_node = gone.node_name.is_some() || gone.nominated_node.is_some();
         let helps = had_node && conflict(&pod.spec().host_ports, &gone.spec().host_ports);
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let wanted = &refusal.pod.spec().host_ports;
+        let is_taken =
+            |port: &HostPort, taken: &[HostPort]| conflict(std::slice::from_ref(port), taken);
+        let taken = |taken: &[HostPort]| -> Vec<String> {
+            wanted.iter().filter(|port| is_taken(port, taken)).map(words::port).collect()
+        };
+        for (ports, _) in
+            most_frequent(refusal.nodes.iter().map(|(node, _)| taken(node.used_ports())))
+        {
+            let is = if ports.len() == 1 { "is" } else { "are" };
+            remedies.cluster(format!("a node where host port {} {is} free", words::list(&ports)));
+        }
+        for port in wanted
+            .iter()
+            .filter(|port| refusal.nodes.iter().any(|(node, _)| is_taken(port, node.used_ports())))
+        {
+            let words = format!("it did not take host port {}", words::port(port));
+            remedies.of_pod.push(refusal.change(words, WITHOUT * 3 / 4, |spec| {
+                spec.host_ports = wanted.iter().filter(|other| *other != port).cloned().collect();
+            }));
+        }
+        remedies
     }
 }
 

@@ -2,6 +2,7 @@
 //! full they are.
 
 mod arguments;
+mod explain;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::ArgumentError;
 use super::resource_allocation::{Load, Resource, Strategy};
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Code, Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter,
     PreFilterAnswer, PreScore, PreScoreAnswer, Reach, Reason, Registration, Scaling, Score, Status,
@@ -85,6 +87,10 @@ impl Plugin for NodeResourcesFit {
             }
         };
         Ok(if may_help { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        explain::remedies(&self.ignored, refusal)
     }
 }
 

@@ -5,12 +5,14 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 use serde_json::Value;
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, Reach, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
 use crate::plugins::ArgumentError;
+use crate::plugins::taint_toleration::toleration_of;
 
 /// Keeps pods off cordoned nodes, unless they tolerate that.
 pub struct NodeUnschedulable {
@@ -59,6 +61,17 @@ impl Plugin for NodeUnschedulable {
             new.is_none_or(|new| new.uid == pod.uid && self.is_tolerated_by(new))
         };
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let names: Vec<String> =
+            refusal.nodes.iter().map(|(node, _)| node.name().to_string()).collect();
+        if !names.is_empty() {
+            remedies.cluster(format!("{} uncordoned", words::any_of(names)));
+            remedies.of_pod.push(toleration_of(&self.cordon, refusal));
+        }
+        remedies
     }
 }
 

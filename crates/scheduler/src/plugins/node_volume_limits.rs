@@ -11,12 +11,14 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use super::pod_claims::{check_owner, find_claim, find_class, find_volume, uses};
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
+use crate::plugins::volume_remedies;
 
 /// Keeps a pod off nodes whose storage drivers can attach no more volumes.
 pub struct NodeVolumeLimits;
@@ -63,6 +65,16 @@ impl Plugin for NodeVolumeLimits {
             gone.is_none_or(|gone| may_detach(gone))
         };
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        volume_remedies::missing_objects(refusal, &mut remedies);
+        if refusal.has(EXCEEDED) {
+            remedies.cluster("a node to which more volumes can be attached");
+        }
+        volume_remedies::without_volumes(refusal, &mut remedies);
+        remedies
     }
 }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod constraints;
 mod counts;
+mod explain;
 mod hint;
 mod score;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
@@ -81,6 +83,11 @@ impl Plugin for PodTopologySpread {
         } else {
             hint::on_pod(hard, pod, event)
         }
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let hard = self.hard(refusal.context.listers, refusal.pod).unwrap_or_default();
+        explain::remedies(&hard, refusal)
     }
 }
 

@@ -4,6 +4,8 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::words::list;
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{Extensions, Joining, Plugin, PreEnqueue, Registration, Status};
 use crate::listers::Listers;
 
@@ -33,6 +35,22 @@ impl Plugin for SchedulingGates {
         let (_, new) = events::pods(event)?;
         let is_own = new.is_none_or(|new| new.uid == pod.uid);
         Ok(if is_own { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let gates = &refusal.pod.spec().scheduling_gates;
+        if !gates.is_empty() {
+            // One that is left holds it as all of them do.
+            let all = if gates.len() == 1 { "gate" } else { "gates" };
+            let were = if gates.len() == 1 { "was" } else { "were" };
+            let names = list(gates);
+            remedies.cluster(format!("{all} {names} removed"));
+            let words = format!("{all} {names} {were} removed");
+            let change = refusal.change(words, 0, |spec| spec.scheduling_gates = Box::default());
+            remedies.of_pod.push(change);
+        }
+        remedies
     }
 }
 

@@ -1,9 +1,10 @@
 //! Keeps pods off nodes with taints that they do not tolerate, hard or soft.
 
-use roadstead_model::{Node, Pod, Taint, TaintEffect};
+use roadstead_model::{Node, Pod, Taint, TaintEffect, Toleration, TolerationOperator};
 use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Change, Refusal, Remedies, TOLERATION, most_frequent, words};
 use crate::framework::{
     Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreScore, PreScoreAnswer,
     Reach, Registration, Scaling, Score, Status,
@@ -46,6 +47,33 @@ impl Plugin for TaintToleration {
             new.is_none_or(|new| new.uid == pod.uid)
         };
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        let unwelcome = |node: &Node| -> Vec<Taint> {
+            let hard = node.taints.iter().filter(|taint| taint.effect.is_hard());
+            hard.filter(|taint| !tolerates(refusal.pod, taint)).cloned().collect()
+        };
+        let sets: Vec<Vec<Taint>> =
+            refusal.nodes.iter().map(|(node, _)| unwelcome(node.node())).collect();
+        let names = |set: &Vec<Taint>| set.iter().map(words::taint).collect::<Vec<_>>();
+        for (set, nodes) in most_frequent(sets.iter().map(names)) {
+            let (taints, tolerated) = match set.len() {
+                1 => ("taint", "a toleration of it"),
+                _ => ("taints", "tolerations of them"),
+            };
+            let set = words::list(&set);
+            let has = if nodes == 1 { "has" } else { "have" };
+            let nodes = words::counted(nodes, "node");
+            remedies.cluster(format!(
+                "a node without {taints} {set}, which {nodes} {has}, or {tolerated}"
+            ));
+        }
+        for taint in sets.iter().filter(|set| set.len() == 1).flatten() {
+            remedies.of_pod.push(toleration_of(taint, refusal));
+        }
+        remedies
     }
 }
 
@@ -102,6 +130,22 @@ impl Score for TaintToleration {
     fn scaling(&self) -> Scaling {
         Scaling::ByHighest { reverse: true }
     }
+}
+
+/// The pod with a toleration of that taint.
+pub(super) fn toleration_of(taint: &Taint, refusal: &Refusal<'_>) -> Change {
+    let toleration = Toleration {
+        key: Some(taint.key.clone()),
+        operator: TolerationOperator::Equal,
+        value: taint.value.clone(),
+        effect: Some(taint.effect.clone()),
+        seconds: None,
+    };
+    let words = format!("it tolerated {}", words::taint(taint));
+    refusal.change(words, TOLERATION, |spec| {
+        let known = std::mem::take(&mut spec.tolerations);
+        spec.tolerations = known.into_iter().chain([toleration]).collect();
+    })
 }
 
 fn is_kept_away(pod: &Pod, node: &Node) -> bool {

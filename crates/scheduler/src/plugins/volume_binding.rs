@@ -19,12 +19,14 @@ use serde_json::Value;
 use super::ArgumentError;
 use super::pod_claims::{check_owner, find_claim, uses};
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Feasible, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     PreScore, PreScoreAnswer, Registration, Score, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
+use crate::plugins::volume_remedies;
 use needs::Needs;
 
 /// Finds volumes for a pod's claims on each node, or sees that they can be made there.
@@ -114,6 +116,22 @@ impl Plugin for VolumeBinding {
             }
         };
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        volume_remedies::missing_objects(refusal, &mut remedies);
+        if refusal.has(UNBOUND_IMMEDIATE) {
+            for claim in refusal.pod.claims() {
+                let known = find_claim(refusal.context.listers, refusal.pod, claim.name);
+                if known.is_ok_and(|known| !known.is_fully_bound()) {
+                    remedies.cluster(format!("claim {} bound to a volume", claim.name));
+                }
+            }
+        }
+        needs::explain(refusal, &mut remedies);
+        volume_remedies::without_volumes(refusal, &mut remedies);
+        remedies
     }
 }
 

@@ -8,12 +8,14 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use super::pod_claims::{find_claim, named_claims, names};
 use crate::events::{self, ClusterEvent};
+use crate::explain::{Refusal, Remedies, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
+use crate::plugins::volume_remedies;
 
 /// Keeps pods from sharing a disk that cannot be shared, or a claim that only one pod may have.
 ///
@@ -50,6 +52,29 @@ impl Plugin for VolumeRestrictions {
         }
         let (gone, _) = events::pods(event)?;
         Ok(queue_if(gone.is_none_or(|gone| makes_room(pod, gone))))
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        volume_remedies::missing_objects(refusal, &mut remedies);
+        let users = |is_it: &dyn Fn(&Pod) -> bool| {
+            let all = refusal.context.nodes.iter().flat_map(|node| node.pods());
+            let users = all.filter(|other| is_it(other));
+            words::all_of(users.map(|user| format!("{}/{}", user.namespace(), user.name)).collect())
+        };
+        if refusal.has(DISK_CONFLICT) {
+            let users = users(&|other| has_conflict(refusal.pod, other));
+            remedies.cluster(format!("a node without {users}, which uses the same disk"));
+        }
+        if refusal.has(CLAIM_CONFLICT) {
+            let shares = |other: &Pod| {
+                named_claims(other).any(|theirs| named_claims(refusal.pod).any(|own| own == theirs))
+            };
+            let users = users(&shares);
+            remedies.cluster(format!("{users} gone, which uses a claim that only one pod may use"));
+        }
+        volume_remedies::without_volumes(refusal, &mut remedies);
+        remedies
     }
 }
 

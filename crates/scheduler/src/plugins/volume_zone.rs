@@ -6,7 +6,10 @@ use roadstead_model::{BindingMode, Node, PersistentVolume, Pod, Text, World, Zon
 use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use super::pod_claims::{binding_mode, find_claim, find_class, find_volume, named_claims, names};
+use super::volume_remedies;
 use crate::events::{self, ClusterEvent};
+use crate::explain::words::any_of;
+use crate::explain::{Refusal, Remedies};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     Registration, Status,
@@ -64,6 +67,29 @@ impl Plugin for VolumeZone {
             }
         };
         Ok(if helps { Hint::Queue } else { Hint::Skip })
+    }
+
+    fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
+        let mut remedies = Remedies::default();
+        volume_remedies::missing_objects(refusal, &mut remedies);
+        if refusal.has(CONFLICT) {
+            for (claim, volume) in volume_remedies::bound_volumes(refusal) {
+                for zone in &volume.zones {
+                    let (key, values) = (zone.key.as_str(), &zone.values);
+                    let places = values.iter().map(|value| format!("{key}={value}")).collect();
+                    remedies.cluster(format!(
+                        "a node with {}, where volume {} of claim {claim} is",
+                        any_of(places),
+                        volume.name,
+                    ));
+                }
+            }
+        }
+        if refusal.has(NO_VOLUME_NAME) {
+            remedies.cluster("its claims bound to volumes");
+        }
+        volume_remedies::without_volumes(refusal, &mut remedies);
+        remedies
     }
 }
 

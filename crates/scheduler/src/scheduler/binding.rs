@@ -285,10 +285,12 @@ impl<V: Observer> Scheduler<V> {
         if let Some(current) = self.current(&placed.pod) {
             let newest = self.queue.policy_mut().queued(&current);
             let rejection = Rejection { newest, ..Rejection::error() };
+            let message = status.message();
+            self.tell_observer(&Happening::Failed { pod: &current, message: &message, at: now });
             // It fails only if another pod of that name waits, which then goes first.
             let _ = self.queue.reject_finished(finished, rejection, now);
             let reason = if is_rejection { "Unschedulable" } else { "SchedulerError" };
-            self.report_failure(&current, Nomination::Clear, reason, &status.message(), now);
+            self.report_failure(&current, Nomination::Clear, reason, &message, now);
         }
         if let Some(released) = released.filter(|_| is_rejection) {
             self.tell_released_to_others(&released, now);
@@ -391,6 +393,7 @@ impl<V: Observer> Scheduler<V> {
         }
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         let diagnosis = Diagnosis::one(status.clone());
+        self.tell_observer(&Happening::Rejected { pod, diagnosis: &diagnosis, at: now });
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);

@@ -46,6 +46,7 @@ impl<V: Observer> Scheduler<V> {
         }
         self.searched(trial.began);
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
+        self.tell_observer(&Happening::Rejected { pod, diagnosis: &diagnosis, at: now });
         let rejection = Rejection::by(&unschedulable).pending(&pending);
         self.come_back(trial.attempt, pod, rejection, now);
         self.report_failure(pod, answer.nomination, "Unschedulable", &message, now);
@@ -54,6 +55,7 @@ impl<V: Observer> Scheduler<V> {
     /// There is no node at all. That is nobody's rejection: the pod backs off.
     pub(super) fn has_no_nodes(&mut self, trial: Trial, pod: &Arc<Pod>, now: Time) {
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
+        self.tell_observer(&Happening::Failed { pod, message: NO_NODES, at: now });
         self.come_back(trial.attempt, pod, Rejection::error(), now);
         self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES, now);
     }
@@ -61,8 +63,10 @@ impl<V: Observer> Scheduler<V> {
     /// Something went wrong: the pod backs off.
     pub(super) fn went_wrong(&mut self, trial: Trial, pod: &Arc<Pod>, status: &Status, now: Time) {
         self.attempted(pod, AttemptResult::Error, trial.began);
+        let message = status.message();
+        self.tell_observer(&Happening::Failed { pod, message: &message, at: now });
         self.come_back(trial.attempt, pod, Rejection::error(), now);
-        self.report_failure(pod, Nomination::Clear, "SchedulerError", &status.message(), now);
+        self.report_failure(pod, Nomination::Clear, "SchedulerError", &message, now);
     }
 
     /// Puts a pod back whose attempt failed, unless it is gone or was bound meanwhile.
@@ -102,9 +106,10 @@ impl<V: Observer> Scheduler<V> {
         match nomination {
             Nomination::Keep => {}
             Nomination::Clear => self.queue.unnominate(&key, queued.incarnation()),
-            Nomination::Set(node) => {
-                let node = self.queue.policy_mut().node(&node);
+            Nomination::Set(name) => {
+                let node = self.queue.policy_mut().node(&name);
                 self.queue.nominate(&key, queued.incarnation(), node);
+                self.tell_observer(&Happening::Nominated { pod, node: &name, at: now });
             }
         }
         self.tell_if_given_up(pod, queued.incarnation(), kept, now);
@@ -163,7 +168,12 @@ impl<V: Observer> Scheduler<V> {
         if victims.is_empty() {
             return;
         }
-        self.tell_observer(&Happening::Preempted { victims: preemption.victims.len() });
+        self.tell_observer(&Happening::Preempted {
+            pod,
+            node: &preemption.node,
+            victims: &preemption.victims,
+            at: now,
+        });
         let open = victims.len();
         let evictions = Evictions { preemptor: pod.clone(), open, failed: false };
         self.evictions.insert(pod.uid.clone(), evictions);

@@ -11,11 +11,14 @@ use serde_json::{Value, json};
 use super::{PodKey, Scheduler};
 use crate::command::Command;
 use crate::framework::{Extensions, Framework, Write};
+use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::plugins;
 use crate::testing;
 
 mod binding;
+mod explain;
+mod journal;
 mod metrics;
 mod objects;
 mod remembering;
@@ -25,7 +28,7 @@ mod wakeups;
 /// A cluster that does as it is told, and remembers it.
 struct TestCluster {
     world: World,
-    scheduler: Scheduler<Metrics>,
+    scheduler: Scheduler<(Metrics, Journal)>,
     objects: BTreeMap<String, Value>,
     now: Time,
     notes: Vec<String>,
@@ -55,8 +58,9 @@ impl TestCluster {
         };
         let profiles = [profile("default-scheduler"), profile("batch")];
         let profiles = profiles.map(|(name, framework)| (world.text(&name), framework)).into();
+        let observers = (Metrics::new(None), Journal::default());
         Self {
-            scheduler: Scheduler::new(Config::default(), profiles, Metrics::new(None), 7),
+            scheduler: Scheduler::new(Config::default(), profiles, observers, 7),
             world,
             objects: BTreeMap::new(),
             now: Time::from_secs(1_000),

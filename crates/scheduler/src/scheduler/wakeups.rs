@@ -6,9 +6,9 @@ use std::sync::Arc;
 use roadstead_model::{Pod, Text};
 use roadstead_queue::{Item, Place, Profile, Rejectors, Time};
 
-use super::{Nominated, PodKey, Scheduler};
+use super::{PodKey, Scheduler};
 use crate::events::ClusterEvent;
-use crate::framework::{Context, CycleState, Framework};
+use crate::framework::{CycleState, Framework};
 use crate::observer::{Happening, Observer};
 
 /// A pod that waits for an event though it would be placed if it were tried: a defect of whoever
@@ -145,19 +145,10 @@ impl<V: Observer> Scheduler<V> {
 
     /// A node that would take the pod, by a full evaluation.
     fn node_for(&mut self, pod: &Arc<Pod>, profile: Profile, now: Time) -> Option<Text> {
-        // Puts the nodes in order, if they are not.
-        self.cache.nodes();
-        let rules = self.queue.policy();
-        let (_, framework) = rules.profiles.get(usize::from(profile.0))?;
-        let nominated = Nominated(&self.queue);
-        let context = Context {
-            nodes: self.cache.nodes_unordered(),
-            listers: &rules.listers,
-            nominations: &nominated,
-            now: i128::from(now.as_nanos()),
-        };
-        let candidates = framework.candidates(&context, &mut CycleState::new(), pod).ok()?;
-        candidates.feasible.first().map(|node| node.name().clone())
+        self.with_context(profile, now, |framework, context| {
+            let candidates = framework.candidates(context, &mut CycleState::new(), pod).ok()?;
+            candidates.feasible.first().map(|node| node.name().clone())
+        })?
     }
 
     /// Whether the pod may fit only because of a pod of which everyone will hear more.

@@ -9,9 +9,11 @@ use roadstead_model::{
 };
 
 use super::PodVolumes;
+use crate::explain::{Refusal, Remedies, words};
 use crate::framework::{Code, Reason, Status};
 use crate::listers::Listers;
-use crate::plugins::pod_claims::{binding_mode, find_class, find_volume};
+use crate::plugins::pod_claims::{binding_mode, find_claim, find_class, find_volume};
+use crate::plugins::volume_remedies;
 
 /// What a pod's claims ask of a node. Whatever is the same for all nodes is found out beforehand.
 pub(super) struct Needs {
@@ -279,6 +281,39 @@ fn is_free_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool
 
 fn request(claim: &PersistentVolumeClaim) -> Quantity {
     claim.request.unwrap_or(Quantity::ZERO)
+}
+
+/// What would overcome the obstacles on the nodes that are refused.
+pub(super) fn explain(refusal: &Refusal<'_>, remedies: &mut Remedies) {
+    let listers = refusal.context.listers;
+    let has = |obstacle: Obstacle| refusal.has(&obstacle.reason());
+    if has(Obstacle::NodeConflict) {
+        for (claim, volume) in volume_remedies::bound_volumes(refusal) {
+            if let Some(affinity) = volume.node_affinity() {
+                let reach = words::nodes(affinity);
+                let volume = &volume.name;
+                remedies.cluster(format!(
+                    "a node {reach}, which volume {volume} of claim {claim} asks for"
+                ));
+            }
+        }
+    }
+    for claim in refusal.pod.claims() {
+        let Ok(known) = find_claim(listers, refusal.pod, claim.name) else { continue };
+        if known.volume_name.is_some() {
+            continue;
+        }
+        let name = claim.name;
+        if has(Obstacle::BindConflict) {
+            let reason = Obstacle::BindConflict.reason();
+            let nodes = refusal.because(&reason);
+            let nodes = words::any_of(nodes.map(|node| node.name().to_string()).collect());
+            remedies.cluster(format!("a free volume for claim {name} that {nodes} can reach"));
+        }
+        if has(Obstacle::NotEnoughSpace) {
+            remedies.cluster(format!("more free storage for claim {name}"));
+        }
+    }
 }
 
 impl Obstacle {

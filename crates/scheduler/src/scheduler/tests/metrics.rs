@@ -7,7 +7,7 @@ use super::*;
 impl TestCluster {
     /// The samples whose names begin so, without buckets.
     fn samples(&self, name: &str) -> Vec<String> {
-        let text = self.scheduler.queue().observer().expose(&self.scheduler);
+        let text = self.scheduler.queue().observer().0.expose(&self.scheduler);
         let is_wanted = |line: &&str| line.starts_with(name) && !line.contains("_bucket{");
         text.lines().filter(is_wanted).map(str::to_owned).collect()
     }
@@ -97,7 +97,7 @@ fn victims_are_counted() {
 #[test]
 fn buckets_are_kube_schedulers() {
     let c = TestCluster::new();
-    let text = c.scheduler.queue().observer().expose(&c.scheduler);
+    let text = c.scheduler.queue().observer().0.expose(&c.scheduler);
     let bounds = |name: &str| -> Vec<&str> {
         let start = format!("{name}_bucket{{");
         let buckets = text.lines().filter(|line| line.starts_with(&start));
@@ -137,13 +137,13 @@ fn what_pods_request_is_told_by_pod_and_resource() {
 #[test]
 fn a_metric_that_nothing_was_observed_of_is_not_there() {
     let mut c = TestCluster::new();
-    let text = c.scheduler.queue().observer().expose(&c.scheduler);
+    let text = c.scheduler.queue().observer().0.expose(&c.scheduler);
     assert!(!text.contains("scheduler_schedule_attempts_total"), "{text}");
     assert!(text.contains("# TYPE scheduler_preemption_attempts_total counter\n"), "{text}");
 
     c.node("one", "cpu=2 memory=8Gi");
     c.pod("web", "cpu=1", json!({}));
-    let mut metrics = c.scheduler.queue().observer().clone();
+    let mut metrics = c.scheduler.queue().observer().0.clone();
     let attempts = "scheduler_schedule_attempts_total{";
     assert!(metrics.expose(&c.scheduler).contains(attempts));
     metrics.reset();
