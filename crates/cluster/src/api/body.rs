@@ -66,6 +66,12 @@ pub(super) fn written(code: u16, text: Bytes) -> Response<ApiBody> {
     response(code, "application/json", Content::Whole(text))
 }
 
+/// Discovery of all at once, which says in its type that it is.
+pub(super) fn aggregated(document: &Value) -> Response<ApiBody> {
+    let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    response(200, media, Content::Whole(document.to_string().into()))
+}
+
 pub(super) fn text(text: &'static str) -> Response<ApiBody> {
     response(200, "text/plain; charset=utf-8", Content::Whole(Bytes::from_static(text.as_bytes())))
 }

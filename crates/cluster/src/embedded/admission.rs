@@ -99,6 +99,13 @@ impl Cluster {
                     spec.selector = meta.and_then(|meta| meta.labels.clone());
                 }
             }
+            Object::Service(service) => {
+                let spec = Arc::make_mut(service).spec.get_or_insert_default();
+                spec.type_.get_or_insert_with(|| "ClusterIP".to_owned());
+                for port in spec.ports.iter_mut().flatten() {
+                    port.protocol.get_or_insert_with(|| "TCP".to_owned());
+                }
+            }
             Object::PriorityClass(class) => {
                 let policy = &mut Arc::make_mut(class).preemption_policy;
                 policy.get_or_insert_with(|| "PreemptLowerPriority".to_owned());
