@@ -5,8 +5,9 @@
 //! on the cluster as on a real one. It answers get, list, watch, create, update, patch, delete and
 //! deletecollection for every kind that the cluster keeps, the subresources `status`, `binding`,
 //! `eviction`, `scale` and `resize`, discovery, access reviews, and the health endpoints, and it
-//! prints tables as `kubectl get` asks for them. Errors are `Status` objects as an API server gives
-//! them. What it does not do it refuses: server-side apply and protobuf.
+//! prints tables as `kubectl get` asks for them. It reads JSON and protobuf and writes JSON. Errors
+//! are `Status` objects as an API server gives them. What it does not do it refuses: server-side
+//! apply, and answers in protobuf.
 //!
 //! With the feature `listen`, `listening` serves it on a loopback port, for a real `kubectl`.
 //!
@@ -45,6 +46,7 @@ pub mod listening;
 mod listing;
 mod openapi;
 mod patching;
+mod protobuf;
 mod query;
 mod reviewing;
 mod routing;
@@ -134,6 +136,8 @@ type Answer = Result<Response<ApiBody>, Refusal>;
 
 fn answer(cluster: &SharedCluster, parts: &Parts, body: &Bytes) -> Answer {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let content_type = header(http::header::CONTENT_TYPE).unwrap_or("application/json");
+    let content_type = content_type.split(';').next().unwrap_or_default().trim();
     let is_read = parts.method == Method::GET;
     let route = Route::of(parts.uri.path());
     let also = match &route {
@@ -157,12 +161,12 @@ fn answer(cluster: &SharedCluster, parts: &Parts, body: &Bytes) -> Answer {
                 _ => body::json(200, &plain()),
             });
         }
-        Some(Route::Review) if parts.method == Method::POST => return reviewing::review(body),
+        Some(Route::Review) if parts.method == Method::POST => {
+            return reviewing::review(&verbs::read_body(content_type, body)?);
+        }
         Some(_) => return Err(Refusal::method_not_allowed()),
         None => return Err(Refusal::no_such_path()),
     };
-    let content_type = header(http::header::CONTENT_TYPE).unwrap_or("application/json");
-    let content_type = content_type.split(';').next().unwrap_or_default().trim();
     let query = Query::parse(parts.uri.query().unwrap_or_default())?;
     let call = Call { target, query, form, content_type, body };
     dispatch(cluster, &parts.method, &call)

@@ -12,7 +12,7 @@ use super::routing::{Subresource, Target};
 use super::selection::Selection;
 use super::status::{self, Refusal};
 use super::tables::table;
-use super::{Answer, Call, SharedCluster, body, core_events, strictness};
+use super::{Answer, Call, SharedCluster, body, core_events, protobuf, strictness};
 use crate::embedded::{Cluster, DeleteOptions, Propagation};
 use crate::{ApiError, Key, Kind, Object};
 
@@ -198,10 +198,20 @@ fn keep_other_parts(target: &Target, old: &Value, new: &mut Value) {
 }
 
 pub(super) fn read_json(call: &Call<'_>) -> Result<Value, Refusal> {
-    if call.content_type != "application/json" {
-        return Err(Refusal::unsupported_media(call.content_type, &["application/json"]));
-    }
-    serde_json::from_slice(call.body).map_err(|error| {
+    read_body(call.content_type, call.body)
+}
+
+/// What a client sent, whichever way it is written.
+pub(super) fn read_body(content_type: &str, body: &[u8]) -> Result<Value, Refusal> {
+    let read = match content_type {
+        "application/json" => serde_json::from_slice(body).map_err(|error| error.to_string()),
+        protobuf::MEDIA => protobuf::read(body),
+        other => {
+            let accepted = ["application/json", protobuf::MEDIA];
+            return Err(Refusal::unsupported_media(other, &accepted));
+        }
+    };
+    read.map_err(|error| {
         Refusal::bad_request(format!("the object provided is unrecognized: {error}"))
     })
 }

@@ -88,17 +88,17 @@ fn objects_are_created_and_deleted() {
         given("replace --validate=false --force -f -", MISSPELT, &["pod/odd replaced"]),
         bad(
             "create -f -",
-            "{kind: Pod, apiVersion: v1, metadata: {name: x}, spec: {containers: 7}}",
+            "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: 7}",
             &["cannot be handled as a Pod", "spec.containers"],
         ),
         bad(
             "create -f -",
-            "{kind: Pod, apiVersion: v1, metadata: {name: x}, spec: {containers: []}}",
+            "kind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: []}",
             &["Pod \"x\" is invalid"],
         ),
         bad(
             "create -f -",
-            "{kind: Boat, apiVersion: v1, metadata: {name: x}}",
+            "kind: Boat\napiVersion: v1\nmetadata: {name: x}",
             &["no matches for kind \"Boat\""],
         ),
         good("delete pod web lone odd", &["pod \"web\" deleted", "pod \"lone\" deleted"]),

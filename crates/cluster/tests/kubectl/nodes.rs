@@ -41,6 +41,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: guarded}}}
 #[test]
 fn nodes_are_cordoned_tainted_and_drained() {
     let Some(server) = Server::start("nodes", &format!("{NODES}{CREW}")) else { return };
+    server.bind_daemons();
     server.check(&[
         good("wait --for=condition=Ready pod --all --timeout=30s", &["pod/guarded condition met"]),
         good("cordon pier", &["node/pier cordoned"]),

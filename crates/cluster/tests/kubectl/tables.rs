@@ -122,6 +122,7 @@ eventTime: '2026-01-01T00:00:00.000000Z'
 #[test]
 fn every_kind_has_the_columns_of_an_api_server() {
     let Some(server) = Server::start("tables", &format!("{NODES}{HARBOUR}")) else { return };
+    server.bind_daemons();
     server.check(&[
         good(
             "wait --for=condition=complete job/count --timeout=30s",

@@ -7,11 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use k8s_openapi::api::core::v1::Pod;
 use roadstead_cluster::api::SharedCluster;
 use roadstead_cluster::api::listening::{Listener, keep_ticking};
-use roadstead_cluster::embedded::{Cluster, Config};
+use roadstead_cluster::embedded::{Binding, Cluster, Config};
 use roadstead_cluster::manifests;
 use roadstead_queue::Time;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 pub(crate) struct Server {
@@ -170,6 +172,21 @@ impl Server {
             .expect("kubectl starts")
     }
 
+    /// Does the scheduler's work for the pods of daemon sets: each names its node.
+    pub(crate) fn bind_daemons(&self) {
+        self.cluster.with(|cluster, now| {
+            let pods: Vec<_> = cluster.list::<Pod>().cloned().collect();
+            for pod in pods {
+                let json = serde_json::to_value(&*pod).unwrap();
+                let node = json.pointer(DAEMON_NODE).and_then(Value::as_str);
+                if let (Some(node), Some(name)) = (node, &pod.metadata.name) {
+                    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+                    cluster.bind(now, &Binding::new(namespace, name, node)).unwrap();
+                }
+            }
+        });
+    }
+
     /// Stops the server and waits until it has.
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
@@ -204,6 +221,10 @@ fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
     Time::ZERO + since
 }
+
+/// Where a pod of a daemon set says which node it is for.
+const DAEMON_NODE: &str = "/spec/affinity/nodeAffinity/\
+     requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
 
 /// Two nodes.
 pub(crate) const NODES: &str = "
