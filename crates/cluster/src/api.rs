@@ -148,6 +148,9 @@ fn answer(cluster: &SharedCluster, parts: &Parts, body: &Bytes) -> Answer {
         _ => None,
     };
     let accept = header(http::header::ACCEPT);
+    if let (Some(Route::OldOpenApi), true) = (&route, is_read) {
+        return Ok(body::old_openapi());
+    }
     let form = Form::of(accept, also).ok_or_else(Refusal::not_acceptable)?;
     let target = match route {
         Some(Route::Objects(target)) => target,

@@ -16,6 +16,8 @@ pub(super) enum Route {
     Groups { plain: fn() -> Value, aggregated: fn() -> Value },
     /// What the client may do.
     Review,
+    /// The older description of the API, in which there is nothing.
+    OldOpenApi,
     /// That it is well.
     Text(&'static str),
 }
@@ -54,6 +56,7 @@ impl Route {
                 plain: discovery::groups,
                 aggregated: discovery::aggregated_groups,
             }),
+            ["openapi", "v2"] => Some(Route::OldOpenApi),
             ["openapi", "v3"] => Some(Route::Document(Box::new(openapi::index))),
             ["openapi", "v3", "api", CORE] => {
                 Some(Route::Document(Box::new(|| openapi::document(CORE))))
