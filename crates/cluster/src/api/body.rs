@@ -78,7 +78,7 @@ pub(super) fn aggregated(document: &Value) -> Response<ApiBody> {
 pub(super) fn old_openapi() -> Response<ApiBody> {
     // `swagger: "2.0"` and an empty `info`, as gnostic's `openapi.v2.Document`.
     let document = b"\x0a\x032.0\x12\x00";
-    let media = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let media = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     response(200, media, Content::Whole(Bytes::from_static(document)))
 }
 
