@@ -4,9 +4,12 @@
 //! between: whatever takes a `tower` service as its transport, `kube::Client::new` for one, works
 //! on the cluster as on a real one. It answers get, list, watch, create, update, patch, delete and
 //! deletecollection for every kind that the cluster keeps, the subresources `status`, `binding`,
-//! `eviction`, `scale` and `resize`, discovery, and the health endpoints. Errors are `Status`
-//! objects as an API server gives them. What it does not do it refuses: server-side apply,
-//! protobuf, tables.
+//! `eviction`, `scale` and `resize`, discovery, access reviews, and the health endpoints, and it
+//! prints tables as `kubectl get` asks for them. It reads JSON and protobuf and writes JSON. Errors
+//! are `Status` objects as an API server gives them. What it does not do it refuses: server-side
+//! apply, and answers in protobuf.
+//!
+//! With the feature `listen`, `listening` serves it on a loopback port, for a real `kubectl`.
 //!
 //! It starts no thread and has no timer. Controllers and kubelets work as far as the clock says
 //! before and after each request, and in [`SharedCluster::tick`], which also lets watches notice
@@ -33,19 +36,28 @@
 //! # drop(service);
 //! ```
 
+mod accepting;
 mod body;
+mod core_events;
 mod discovery;
 pub mod faults;
+#[cfg(feature = "listen")]
+pub mod listening;
 mod listing;
+mod openapi;
 mod patching;
+mod protobuf;
 mod query;
+mod reviewing;
 mod routing;
 mod selection;
 mod shared;
 mod sleepers;
 mod status;
 mod strategic;
+mod strictness;
 mod subresources;
+mod tables;
 mod verbs;
 mod watching;
 
@@ -60,6 +72,7 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 
+use self::accepting::Form;
 pub use self::body::ApiBody;
 use self::query::Query;
 use self::routing::{Route, Subresource, Target};
@@ -114,6 +127,7 @@ const LARGEST_BODY: usize = 3 * 1024 * 1024;
 struct Call<'a> {
     target: Target,
     query: Query,
+    form: Form,
     content_type: &'a str,
     body: &'a [u8],
 }
@@ -122,22 +136,42 @@ type Answer = Result<Response<ApiBody>, Refusal>;
 
 fn answer(cluster: &SharedCluster, parts: &Parts, body: &Bytes) -> Answer {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    if header(http::header::ACCEPT).is_some_and(|accept| !takes_json(accept)) {
-        return Err(Refusal::not_acceptable());
+    let content_type = header(http::header::CONTENT_TYPE).unwrap_or("application/json");
+    let content_type = content_type.split(';').next().unwrap_or_default().trim();
+    let is_read = parts.method == Method::GET;
+    let route = Route::of(parts.uri.path());
+    let also = match &route {
+        Some(Route::Objects(target)) if is_read && target.subresource.is_none() => {
+            Some(Form::Table)
+        }
+        Some(Route::Groups { .. }) => Some(Form::Aggregated),
+        _ => None,
+    };
+    let accept = header(http::header::ACCEPT);
+    if let (Some(Route::OldOpenApi), true) = (&route, is_read) {
+        return Ok(body::old_openapi());
     }
-    let target = match Route::of(parts.uri.path()) {
+    let form = Form::of(accept, also).ok_or_else(Refusal::not_acceptable)?;
+    let target = match route {
         Some(Route::Objects(target)) => target,
-        Some(Route::Text(text)) if parts.method == Method::GET => return Ok(body::text(text)),
-        Some(Route::Document(document)) if parts.method == Method::GET => {
+        Some(Route::Text(text)) if is_read => return Ok(body::text(text)),
+        Some(Route::Document(document)) if is_read => {
             return Ok(body::json(200, &document()));
+        }
+        Some(Route::Groups { plain, aggregated }) if is_read => {
+            return Ok(match form {
+                Form::Aggregated => body::aggregated(&aggregated()),
+                _ => body::json(200, &plain()),
+            });
+        }
+        Some(Route::Review) if parts.method == Method::POST => {
+            return reviewing::review(&verbs::read_body(content_type, body)?);
         }
         Some(_) => return Err(Refusal::method_not_allowed()),
         None => return Err(Refusal::no_such_path()),
     };
-    let content_type = header(http::header::CONTENT_TYPE).unwrap_or("application/json");
-    let content_type = content_type.split(';').next().unwrap_or_default().trim();
     let query = Query::parse(parts.uri.query().unwrap_or_default())?;
-    let call = Call { target, query, content_type, body };
+    let call = Call { target, query, form, content_type, body };
     dispatch(cluster, &parts.method, &call)
 }
 
@@ -169,15 +203,4 @@ fn dispatch(cluster: &SharedCluster, method: &Method, call: &Call<'_>) -> Answer
         }
         _ => Err(Refusal::method_not_allowed()),
     }
-}
-
-/// Whether a client that says this takes plain JSON, among other things. Those who would rather
-/// have a table or protobuf say so before it.
-fn takes_json(accept: &str) -> bool {
-    accept.split(',').any(|part| {
-        let mut words = part.split(';').map(str::trim);
-        let media = words.next().unwrap_or_default();
-        let as_other = words.any(|word| word.starts_with("as="));
-        matches!(media, "application/json" | "application/*" | "*/*" | "") && !as_other
-    })
 }

@@ -6,6 +6,7 @@
 
 mod admission;
 mod binding;
+mod containers;
 mod controllers;
 mod deletion;
 mod events;
@@ -96,6 +97,10 @@ pub struct Config {
     /// From the request to delete a running pod until its kubelet has stopped it, at most the
     /// pod's grace period. Default 1 s.
     pub stop_delay: Duration,
+    /// Whether kubelets report on each container of a pod, as `kubectl get pods` needs it for its
+    /// READY column. It takes a few hundred bytes a running pod, and no scheduler looks at it.
+    /// Default no.
+    pub reports_containers: bool,
     /// How long pods stay that are bound to a node that does not exist. Default 40 s.
     pub orphan_delay: Duration,
     /// How long a pod without a toleration of its own stays on a node that is not ready or not
@@ -117,6 +122,7 @@ impl Default for Config {
             seed: 0,
             start_delay: Duration::from_secs(1),
             stop_delay: Duration::from_secs(1),
+            reports_containers: false,
             orphan_delay: Duration::from_secs(40),
             default_toleration: Duration::from_secs(300),
             changes_kept: 1_000_000,

@@ -9,7 +9,8 @@
 //! `kubernetes` is a real cluster, through its API server.
 //!
 //! Two features, both on by default, bring what those two need: `api` HTTP types and no server,
-//! `kubernetes` a client and tokio. A simulation talks to the cluster directly and does without.
+//! `kubernetes` a client and tokio. A simulation talks to the cluster directly and does without. A
+//! third, `listen`, is off by default: it serves the API on a loopback port.
 //!
 //! ```
 //! use roadstead_cluster::embedded::{Binding, Cluster, Config};

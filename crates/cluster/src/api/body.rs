@@ -66,6 +66,22 @@ pub(super) fn written(code: u16, text: Bytes) -> Response<ApiBody> {
     response(code, "application/json", Content::Whole(text))
 }
 
+/// Discovery of all at once, which says in its type that it is.
+pub(super) fn aggregated(document: &Value) -> Response<ApiBody> {
+    let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    response(200, media, Content::Whole(document.to_string().into()))
+}
+
+/// The description of the API that `kubectl` falls back to when the newer one does not have a kind:
+/// one without kinds, for it to go on and say that there is no such kind. It takes it in one form
+/// only.
+pub(super) fn old_openapi() -> Response<ApiBody> {
+    // `swagger: "2.0"` and an empty `info`, as gnostic's `openapi.v2.Document`.
+    let document = b"\x0a\x032.0\x12\x00";
+    let media = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    response(200, media, Content::Whole(Bytes::from_static(document)))
+}
+
 pub(super) fn text(text: &'static str) -> Response<ApiBody> {
     response(200, "text/plain; charset=utf-8", Content::Whole(Bytes::from_static(text.as_bytes())))
 }

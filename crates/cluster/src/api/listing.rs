@@ -2,9 +2,13 @@
 
 use std::fmt::Write;
 
+use serde_json::json;
+
+use super::accepting::Form;
 use super::query::{Match, Version};
 use super::selection::Selection;
 use super::status::Refusal;
+use super::tables::table;
 use super::{Answer, Call, SharedCluster, body};
 use crate::embedded::Cluster;
 use crate::{ApiError, Key, Kind, Object};
@@ -12,7 +16,10 @@ use crate::{ApiError, Key, Kind, Object};
 pub(super) fn list(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let selection = Selection::of(call)?;
     let page = cluster.with(|cluster, _| Page::take(cluster, call, &selection))?;
-    page.write(call.target.kind)
+    match call.form {
+        Form::Table => page.tabulate(cluster, call),
+        _ => page.write(call),
+    }
 }
 
 /// What is told at once.
@@ -53,11 +60,23 @@ impl Page {
         Ok(Self { version, objects, rest, is_everything: selection.is_everything() })
     }
 
-    fn write(self, kind: Kind) -> Answer {
+    fn tabulate(self, cluster: &SharedCluster, call: &Call<'_>) -> Answer {
+        let mut metadata = json!({ "resourceVersion": self.version.to_string() });
+        if let Some((next, count)) = &self.rest {
+            metadata["continue"] = write_token(self.version, next).into();
+            if self.is_everything {
+                metadata["remainingItemCount"] = (*count).into();
+            }
+        }
+        let (included, now) = (call.query.included, cluster.now());
+        Ok(body::json(200, &table(&call.target, &self.objects, included, now, &metadata)?))
+    }
+
+    fn write(self, call: &Call<'_>) -> Answer {
         let mut text = format!(
             "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{{\"resourceVersion\":\"{}\"",
-            kind.name(),
-            kind.api_version(),
+            call.target.kind.name(),
+            call.target.version,
             self.version
         );
         if let Some((next, count)) = &self.rest {
@@ -68,7 +87,7 @@ impl Page {
         }
         text.push_str("},\"items\":[");
         for (i, object) in self.objects.iter().enumerate() {
-            let mut item = object.to_json().map_err(|e| Refusal::internal(&e.to_string()))?;
+            let mut item = call.target.json_of(object)?;
             if let Some(fields) = item.as_object_mut() {
                 // The list says it for all.
                 fields.remove("kind");

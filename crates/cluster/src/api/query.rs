@@ -18,6 +18,26 @@ pub(super) struct Query {
     pub(super) dry_run: bool,
     pub(super) grace_period_seconds: Option<u64>,
     pub(super) propagation: Option<String>,
+    pub(super) included: Included,
+    pub(super) strictness: Strictness,
+}
+
+/// How much of the object stands beside a row of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Included {
+    Nothing,
+    #[default]
+    Metadata,
+    Object,
+}
+
+/// What happens to a field that nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Strictness {
+    #[default]
+    Ignore,
+    Warn,
+    Strict,
 }
 
 /// How fresh an answer has to be.
@@ -65,6 +85,22 @@ impl Query {
                 "dryRun" if !value.is_empty() => return Err(bad(&name, value, "`All`")),
                 "gracePeriodSeconds" => query.grace_period_seconds = number(&name, value)?,
                 "propagationPolicy" => query.propagation = Some(value.to_owned()),
+                "includeObject" if !value.is_empty() => {
+                    query.included = match value {
+                        "None" => Included::Nothing,
+                        "Metadata" => Included::Metadata,
+                        "Object" => Included::Object,
+                        _ => return Err(bad(&name, value, "`None`, `Metadata` or `Object`")),
+                    };
+                }
+                "fieldValidation" if !value.is_empty() => {
+                    query.strictness = match value {
+                        "Ignore" => Strictness::Ignore,
+                        "Warn" => Strictness::Warn,
+                        "Strict" => Strictness::Strict,
+                        _ => return Err(bad(&name, value, "`Ignore`, `Warn` or `Strict`")),
+                    };
+                }
                 _ => {}
             }
         }

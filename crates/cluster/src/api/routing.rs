@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::discovery;
-use crate::{Key, Kind};
+use super::status::Refusal;
+use super::{core_events, discovery, openapi};
+use crate::{Key, Kind, Object};
 
 /// What is asked for.
 pub(super) enum Route {
@@ -11,13 +12,22 @@ pub(super) enum Route {
     Objects(Target),
     /// What the server is and has.
     Document(Box<dyn Fn() -> Value>),
+    /// What it has, in either form.
+    Groups { plain: fn() -> Value, aggregated: fn() -> Value },
+    /// What the client may do.
+    Review,
+    /// The older description of the API, in which there is nothing.
+    OldOpenApi,
     /// That it is well.
     Text(&'static str),
 }
 
 /// The objects that a request is about.
+#[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) kind: Kind,
+    /// The API version that the client speaks of them in.
+    pub(super) version: &'static str,
     pub(super) namespace: Option<String>,
     pub(super) name: Option<String>,
     pub(super) subresource: Option<Subresource>,
@@ -38,10 +48,28 @@ impl Route {
         match parts[..] {
             ["livez" | "readyz" | "healthz"] => Some(Route::Text("ok")),
             ["version"] => Some(Route::Document(Box::new(discovery::version))),
-            ["api"] => Some(Route::Document(Box::new(discovery::core_versions))),
-            ["apis"] => Some(Route::Document(Box::new(discovery::groups))),
-            ["api", "v1"] => Some(Route::Document(Box::new(|| discovery::resources("v1")))),
-            ["api", "v1", ref rest @ ..] => Target::of("v1", rest).map(Route::Objects),
+            ["api"] => Some(Route::Groups {
+                plain: discovery::core_versions,
+                aggregated: discovery::aggregated_core,
+            }),
+            ["apis"] => Some(Route::Groups {
+                plain: discovery::groups,
+                aggregated: discovery::aggregated_groups,
+            }),
+            ["openapi", "v2"] => Some(Route::OldOpenApi),
+            ["openapi", "v3"] => Some(Route::Document(Box::new(openapi::index))),
+            ["openapi", "v3", "api", CORE] => {
+                Some(Route::Document(Box::new(|| openapi::document(CORE))))
+            }
+            ["openapi", "v3", "apis", group, version] => {
+                let version = known_version(|known| *known == format!("{group}/{version}"))?;
+                Some(Route::Document(Box::new(move || openapi::document(version))))
+            }
+            ["api", CORE] => Some(Route::Document(Box::new(|| discovery::resources(CORE)))),
+            ["api", CORE, ref rest @ ..] => Target::of(CORE, rest).map(Route::Objects),
+            ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"] => {
+                Some(Route::Review)
+            }
             ["apis", group] => {
                 let version = known_version(|known| known.split('/').next() == Some(group))?;
                 Some(Route::Document(Box::new(move || discovery::group(version))))
@@ -59,12 +87,17 @@ impl Route {
 }
 
 fn known_version(is: impl Fn(&&'static str) -> bool) -> Option<&'static str> {
-    let grouped = Kind::ALL.iter().filter(|kind| !kind.group().is_empty());
-    grouped.map(|kind| kind.api_version()).find(is)
+    discovery::grouped_versions().into_iter().find(is)
+}
+
+/// Whether objects of a kind can be spoken of in an API version: their own, or for Events the core
+/// group's.
+pub(super) fn speaks(kind: Kind, version: &str) -> bool {
+    kind.api_version() == version || (kind == Kind::Event && version == CORE)
 }
 
 impl Target {
-    fn of(version: &str, path: &[&str]) -> Option<Self> {
+    fn of(version: &'static str, path: &[&str]) -> Option<Self> {
         let (namespace, path) = match path {
             // The namespace itself, or a part of it.
             ["namespaces", _, "status" | "finalize"] => (None, path),
@@ -78,11 +111,11 @@ impl Target {
             _ => return None,
         };
         let namespace = namespace.map(str::to_owned);
-        if (version, plural, name) == ("v1", "bindings", None) && namespace.is_some() {
+        if (version, plural, name) == (CORE, "bindings", None) && namespace.is_some() {
             let subresource = Some(Subresource::Binding);
-            return Some(Self { kind: Kind::Pod, namespace, name: None, subresource });
+            return Some(Self { kind: Kind::Pod, version, namespace, name: None, subresource });
         }
-        let is_kind = |kind: &Kind| kind.plural() == plural && kind.api_version() == version;
+        let is_kind = |kind: &Kind| kind.plural() == plural && speaks(*kind, version);
         let kind = Kind::ALL.iter().copied().find(is_kind)?;
         // A name in a namespace needs one, and one that is in none has none.
         let fits = if kind.is_namespaced() {
@@ -94,12 +127,23 @@ impl Target {
             Some(part) => Some(Subresource::of(kind, part)?),
             None => None,
         };
-        fits.then(|| Self { kind, namespace, name: name.map(str::to_owned), subresource })
+        fits.then(|| Self { kind, version, namespace, name: name.map(str::to_owned), subresource })
     }
 
     /// Whether the path says all that a new object's place needs.
     pub(super) fn takes_namespace(&self) -> bool {
         self.namespace.is_some() || !self.kind.is_namespaced()
+    }
+
+    /// Whether it is about Events under their older names.
+    pub(super) fn is_core_event(&self) -> bool {
+        self.kind == Kind::Event && self.version == CORE
+    }
+
+    /// An object as the client speaks of it.
+    pub(super) fn json_of(&self, object: &Object) -> Result<Value, Refusal> {
+        let json = object.to_json().map_err(|error| Refusal::internal(&error.to_string()))?;
+        Ok(if self.is_core_event() { core_events::to_core(json) } else { json })
     }
 
     /// The key of the object. Of a collection, the key before all of its own.
@@ -143,3 +187,6 @@ impl Subresource {
         Self::all(kind).iter().find(|(known, _)| *known == name).map(|(_, part)| *part)
     }
 }
+
+/// The version of the core group, which has no name.
+pub(super) const CORE: &str = "v1";

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use super::Call;
 use super::status::Refusal;
+use super::{Call, core_events};
 use crate::selector::selects;
 use crate::{Kind, Object};
 
@@ -66,7 +66,18 @@ fn fields_of(kind: Kind) -> &'static [&'static str] {
         ],
         Kind::Node => &["spec.unschedulable"],
         Kind::Namespace => &["status.phase"],
-        Kind::Event => &["reason", "type", "regarding.kind", "regarding.name", "regarding.uid"],
+        Kind::Event => &[
+            "reason",
+            "type",
+            "reportingController",
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+        ],
         _ => &[],
     }
 }
@@ -96,7 +107,12 @@ fn field<'a>(object: &'a Object, path: &str) -> Option<Cow<'a, str>> {
             Object::Event(event) => match path {
                 "reason" => &event.reason,
                 "type" => &event.type_,
+                "reportingController" => &event.reporting_controller,
                 "regarding.kind" => &event.regarding.as_ref()?.kind,
+                "regarding.namespace" => &event.regarding.as_ref()?.namespace,
+                "regarding.apiVersion" => &event.regarding.as_ref()?.api_version,
+                "regarding.resourceVersion" => &event.regarding.as_ref()?.resource_version,
+                "regarding.fieldPath" => &event.regarding.as_ref()?.field_path,
                 "regarding.name" => &event.regarding.as_ref()?.name,
                 "regarding.uid" => &event.regarding.as_ref()?.uid,
                 _ => return None,
@@ -119,12 +135,13 @@ fn parse_fields(kind: Kind, text: &str) -> Result<Vec<FieldTest>, Refusal> {
             let message = format!("invalid selector: '{text}'; can't understand '{part}'");
             return Err(Refusal::bad_request(message));
         };
+        let kept = if kind == Kind::Event { core_events::kept_field(field) } else { field.into() };
         let common =
             field == "metadata.name" || (field == "metadata.namespace" && kind.is_namespaced());
-        if !common && !fields_of(kind).contains(&field) {
+        if !common && !fields_of(kind).contains(&&*kept) {
             return Err(Refusal::bad_request(format!("field label not supported: {field}")));
         }
-        tests.push(FieldTest { field: field.to_owned(), value: value.to_owned(), is_equal });
+        tests.push(FieldTest { field: kept, value: value.to_owned(), is_equal });
     }
     Ok(tests)
 }

@@ -7,7 +7,7 @@ use super::body::ApiBody;
 use super::patching::Patch;
 use super::routing::Target;
 use super::status::{self, Refusal};
-use super::verbs::{self, json_of, named_key, read_json, write};
+use super::verbs::{self, named_key, read_json, write};
 use super::{Answer, Call, SharedCluster, body};
 use crate::embedded::Binding;
 use crate::{ApiError, Object};
@@ -59,18 +59,13 @@ pub(super) fn evict(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
 pub(super) fn scale(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let key = call.target.key();
     let object = cluster.with(|cluster, _| cluster.object(&key).cloned());
-    answer_scale(&object.ok_or(ApiError::NotFound(key))?)
+    answer_scale(call, &object.ok_or(ApiError::NotFound(key))?)
 }
 
 pub(super) fn set_scale(cluster: &SharedCluster, call: &Call<'_>, is_patch: bool) -> Answer {
     let (patch, given) =
         if is_patch { (Some(Patch::read(call)?), Value::Null) } else { (None, read_json(call)?) };
-    let whole = Target {
-        kind: call.target.kind,
-        namespace: call.target.namespace.clone(),
-        name: call.target.name.clone(),
-        subresource: None,
-    };
+    let whole = Target { subresource: None, ..call.target.clone() };
     let object = write(cluster, call.query.dry_run, |cluster, now| {
         verbs::replace(cluster, now, &whole, |old| {
             let scale = match &patch {
@@ -85,11 +80,11 @@ pub(super) fn set_scale(cluster: &SharedCluster, call: &Call<'_>, is_patch: bool
             Ok(new)
         })
     })?;
-    answer_scale(&object)
+    answer_scale(call, &object)
 }
 
-fn answer_scale(object: &Object) -> Result<Response<ApiBody>, Refusal> {
-    Ok(body::json(200, &scale_of(&json_of(object)?)))
+fn answer_scale(call: &Call<'_>, object: &Object) -> Result<Response<ApiBody>, Refusal> {
+    Ok(body::json(200, &scale_of(&call.target.json_of(object)?)))
 }
 
 /// How many there are and should be, of an object that is written out.

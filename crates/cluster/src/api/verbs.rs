@@ -5,12 +5,14 @@ use std::time::Duration;
 use roadstead_queue::Time;
 use serde_json::{Value, json};
 
+use super::accepting::Form;
 use super::patching::Patch;
 use super::query::{Query, Version};
 use super::routing::{Subresource, Target};
 use super::selection::Selection;
 use super::status::{self, Refusal};
-use super::{Answer, Call, SharedCluster, body};
+use super::tables::table;
+use super::{Answer, Call, SharedCluster, body, core_events, protobuf, strictness};
 use crate::embedded::{Cluster, DeleteOptions, Propagation};
 use crate::{ApiError, Key, Kind, Object};
 
@@ -24,18 +26,29 @@ pub(super) fn get(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
         }
         Ok(cluster.object(&key).cloned().ok_or(ApiError::NotFound(key))?)
     })?;
-    Ok(body::json(200, &json_of(&object)?))
+    let document = match call.form {
+        Form::Table => {
+            let metadata = json!({ "resourceVersion": object.version().to_string() });
+            let (included, now) = (call.query.included, cluster.now());
+            table(&call.target, &[object], included, now, &metadata)?
+        }
+        _ => call.target.json_of(&object)?,
+    };
+    Ok(body::json(200, &document))
 }
 
 pub(super) fn create(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
-    let object = read_object(&call.target, &read_json(call)?)?;
+    let given = read_json(call)?;
+    let object = read_object(&call.target, &given)?;
+    let warnings = strictness::check(call.query.strictness, &call.target, &given)?;
     let made = write(cluster, call.query.dry_run, |cluster, now| Ok(cluster.create(now, object)?))?;
-    Ok(body::json(201, &json_of(&made)?))
+    answer(call, 201, &made, &warnings)
 }
 
 pub(super) fn update(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let given = read_json(call)?;
     let key = call.target.key();
+    let warnings = strictness::check(call.query.strictness, &call.target, &given)?;
     let (code, object) = write(cluster, call.query.dry_run, |cluster, now| {
         let is_new = cluster.object(&key).is_none();
         if is_new && can_be_made_by_update(key.kind) && call.target.subresource.is_none() {
@@ -43,15 +56,26 @@ pub(super) fn update(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
         }
         Ok((200, replace(cluster, now, &call.target, |_| Ok(given.clone()))?))
     })?;
-    Ok(body::json(code, &json_of(&object)?))
+    answer(call, code, &object, &warnings)
 }
 
 pub(super) fn patch(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     let patch = Patch::read(call)?;
+    let mut warnings = Vec::new();
     let object = write(cluster, call.query.dry_run, |cluster, now| {
-        replace(cluster, now, &call.target, |old| patch.apply(old))
+        replace(cluster, now, &call.target, |old| {
+            let patched = patch.apply(old)?;
+            warnings = strictness::check(call.query.strictness, &call.target, &patched)?;
+            Ok(patched)
+        })
     })?;
-    Ok(body::json(200, &json_of(&object)?))
+    answer(call, 200, &object, &warnings)
+}
+
+fn answer(call: &Call<'_>, code: u16, object: &Object, warnings: &[String]) -> Answer {
+    let mut response = body::json(code, &call.target.json_of(object)?);
+    strictness::warn(&mut response, warnings);
+    Ok(response)
 }
 
 pub(super) fn delete(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
@@ -64,10 +88,8 @@ pub(super) fn delete(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     })?;
     match (after, before) {
         // It is still there, and on its way out.
-        (Some(object), _) => Ok(body::json(200, &json_of(&object)?)),
-        (None, Some(object)) if is_told_when_deleted(key.kind) => {
-            Ok(body::json(200, &json_of(&object)?))
-        }
+        (Some(object), _) => answer(call, 200, &object, &[]),
+        (None, Some(object)) if is_told_when_deleted(key.kind) => answer(call, 200, &object, &[]),
         (None, before) => {
             let uid = before.as_ref().map(Object::uid).unwrap_or_default();
             let mut details = json!({ "name": key.name, "kind": key.kind.plural(), "uid": uid });
@@ -94,13 +116,13 @@ pub(super) fn delete_collection(cluster: &SharedCluster, call: &Call<'_>) -> Ans
         }
         Ok((cluster.version(), found))
     })?;
-    let items: Vec<Value> = deleted.iter().map(json_of).collect::<Result<_, _>>()?;
-    let kind = selection.kind;
+    let items: Vec<Value> =
+        deleted.iter().map(|object| call.target.json_of(object)).collect::<Result<_, _>>()?;
     Ok(body::json(
         200,
         &json!({
-            "kind": format!("{}List", kind.name()),
-            "apiVersion": kind.api_version(),
+            "kind": format!("{}List", call.target.kind.name()),
+            "apiVersion": call.target.version,
             "metadata": { "resourceVersion": version.to_string() },
             "items": items,
         }),
@@ -129,7 +151,7 @@ pub(super) fn replace(
 ) -> Result<Object, Refusal> {
     let key = target.key();
     let old = cluster.object(&key).cloned().ok_or_else(|| ApiError::NotFound(key.clone()))?;
-    let old_json = json_of(&old)?;
+    let old_json = target.json_of(&old)?;
     let mut new = change(&old_json)?;
     keep_other_parts(target, &old_json, &mut new);
     let object = read_named(target, &new)?;
@@ -176,10 +198,20 @@ fn keep_other_parts(target: &Target, old: &Value, new: &mut Value) {
 }
 
 pub(super) fn read_json(call: &Call<'_>) -> Result<Value, Refusal> {
-    if call.content_type != "application/json" {
-        return Err(Refusal::unsupported_media(call.content_type, &["application/json"]));
-    }
-    serde_json::from_slice(call.body).map_err(|error| {
+    read_body(call.content_type, call.body)
+}
+
+/// What a client sent, whichever way it is written.
+pub(super) fn read_body(content_type: &str, body: &[u8]) -> Result<Value, Refusal> {
+    let read = match content_type {
+        "application/json" => serde_json::from_slice(body).map_err(|error| error.to_string()),
+        protobuf::MEDIA => protobuf::read(body),
+        other => {
+            let accepted = ["application/json", protobuf::MEDIA];
+            return Err(Refusal::unsupported_media(other, &accepted));
+        }
+    };
+    read.map_err(|error| {
         Refusal::bad_request(format!("the object provided is unrecognized: {error}"))
     })
 }
@@ -204,19 +236,20 @@ fn read_object(target: &Target, value: &Value) -> Result<Object, Refusal> {
     if text("kind").is_empty() {
         return Err(Refusal::bad_request("Object 'Kind' is missing"));
     }
-    if (text("apiVersion"), text("kind")) != (kind.api_version(), kind.name()) {
+    if (text("apiVersion"), text("kind")) != (target.version, kind.name()) {
         let message = format!(
             "the kind in the data ({}, {}) does not match the expected one ({}, {})",
             text("apiVersion"),
             text("kind"),
-            kind.api_version(),
+            target.version,
             kind.name()
         );
         return Err(Refusal::bad_request(message));
     }
-    let mut object = Object::from_json(kind, value).map_err(|error| {
+    let kept = target.is_core_event().then(|| core_events::from_core(value.clone()));
+    let mut object = Object::from_json(kind, kept.as_ref().unwrap_or(value)).map_err(|error| {
         let (name, path) = (kind.name(), error.path().to_string());
-        let version = kind.api_version().rsplit('/').next().unwrap_or_default();
+        let version = target.version.rsplit('/').next().unwrap_or_default();
         let reason = error.into_inner();
         Refusal::bad_request(format!(
             "{name} in version \"{version}\" cannot be handled as a {name}: {path}: {reason}"
@@ -233,10 +266,6 @@ fn read_object(target: &Target, value: &Value) -> Result<Object, Refusal> {
         object.metadata_mut().namespace = Some(namespace.clone());
     }
     Ok(object)
-}
-
-pub(super) fn json_of(object: &Object) -> Result<Value, Refusal> {
-    object.to_json().map_err(|error| Refusal::internal(&error.to_string()))
 }
 
 /// What the body and the query say about a deletion, and whether it is only tried.

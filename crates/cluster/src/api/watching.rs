@@ -9,10 +9,13 @@ use bytes::Bytes;
 use roadstead_queue::Time;
 use serde_json::{Value, json};
 
+use super::accepting::Form;
 use super::listing::as_of;
-use super::query::{Match, Query, Version};
+use super::query::{Included, Match, Query, Version};
+use super::routing::Target;
 use super::selection::Selection;
 use super::status::Refusal;
+use super::tables::table;
 use super::{Answer, Call, SharedCluster, body};
 use crate::embedded::{Change, ChangeKind, Cluster, Watch};
 use crate::{ApiError, Object};
@@ -27,6 +30,8 @@ pub(super) fn watch(cluster: &SharedCluster, call: &Call<'_>) -> Answer {
     Ok(body::events(WatchStream {
         place: cluster.lock().sleepers.place(),
         cluster: cluster.clone(),
+        target: call.target.clone(),
+        tables: (call.form == Form::Table).then_some(call.query.included),
         selection,
         initial: initial.into_iter(),
         marks_end: call.query.initial_events == Some(true) && call.query.bookmarks,
@@ -80,6 +85,9 @@ fn begin(
 pub(super) struct WatchStream {
     cluster: SharedCluster,
     place: u64,
+    target: Target,
+    /// Whether each event has its object as a table, and with how much of it beside the row.
+    tables: Option<Included>,
     selection: Selection,
     /// Objects that were there, and are still to be told.
     initial: vec::IntoIter<Object>,
@@ -112,7 +120,7 @@ impl WatchStream {
             let mut events = String::new();
             for change in &changes {
                 if let Some((kind, object)) = self.seen(change) {
-                    push_event(&mut events, kind, &object_json(&object));
+                    push_event(&mut events, kind, &self.shown(&object));
                     self.told = change.version;
                 }
             }
@@ -127,8 +135,9 @@ impl WatchStream {
 
     fn initial_events(&mut self) -> Option<String> {
         let mut events = String::new();
-        for object in self.initial.by_ref().take(BATCH) {
-            push_event(&mut events, "ADDED", &object_json(&object));
+        let initial: Vec<Object> = self.initial.by_ref().take(BATCH).collect();
+        for object in &initial {
+            push_event(&mut events, "ADDED", &self.shown(object));
         }
         if self.initial.len() == 0 && std::mem::take(&mut self.marks_end) {
             events.push_str(&self.bookmark(true));
@@ -185,21 +194,40 @@ impl WatchStream {
         }
     }
 
+    /// An object as the client wants it. API types can be written as JSON: nothing is lost here.
+    fn shown(&self, object: &Object) -> Value {
+        let shown = match self.tables {
+            Some(included) => {
+                let metadata = json!({ "resourceVersion": object.version().to_string() });
+                let (now, objects) = (self.cluster.now(), std::slice::from_ref(object));
+                table(&self.target, objects, included, now, &metadata)
+            }
+            None => self.target.json_of(object),
+        };
+        shown.unwrap_or_default()
+    }
+
     fn is_bookmark_due(&self) -> bool {
         self.cluster.now() >= self.next_bookmark
     }
 
     fn bookmark(&mut self, is_end_of_initial: bool) -> String {
-        let kind = self.selection.kind;
         self.told = self.watch.version();
         self.next_bookmark = self.cluster.now() + BOOKMARK_PERIOD;
         let mut metadata = json!({ "resourceVersion": self.told.to_string() });
         if is_end_of_initial {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
-        let object = json!({
-            "kind": kind.name(), "apiVersion": kind.api_version(), "metadata": metadata,
-        });
+        let object = match self.tables {
+            Some(_) => json!({
+                "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                "columnDefinitions": [], "rows": [],
+            }),
+            None => json!({
+                "kind": self.target.kind.name(), "apiVersion": self.target.version,
+                "metadata": metadata,
+            }),
+        };
         let mut event = String::new();
         push_event(&mut event, "BOOKMARK", &object);
         event
@@ -210,10 +238,6 @@ impl Drop for WatchStream {
     fn drop(&mut self) {
         self.cluster.lock().sleepers.leave(self.place);
     }
-}
-
-fn object_json(object: &Object) -> Value {
-    object.to_json().unwrap_or_default()
 }
 
 fn error_event(error: ApiError) -> String {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
     Container, Namespace, NamespaceStatus, Node, NodeCondition, NodeStatus,
-    PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod, PodAffinityTerm, PodSpec, PodStatus,
+    PersistentVolumeClaimStatus, PersistentVolumeStatus, Pod, PodAffinityTerm, PodCondition,
+    PodSpec, PodStatus,
 };
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
@@ -13,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 };
 
 use super::Cluster;
+use super::binding::condition;
 use crate::validation::{SYSTEM_CLASSES, validate};
 use crate::{ApiError, Key, Kind, Object};
 
@@ -99,6 +101,13 @@ impl Cluster {
                     spec.selector = meta.and_then(|meta| meta.labels.clone());
                 }
             }
+            Object::Service(service) => {
+                let spec = Arc::make_mut(service).spec.get_or_insert_default();
+                spec.type_.get_or_insert_with(|| "ClusterIP".to_owned());
+                for port in spec.ports.iter_mut().flatten() {
+                    port.protocol.get_or_insert_with(|| "TCP".to_owned());
+                }
+            }
             Object::PriorityClass(class) => {
                 let policy = &mut Arc::make_mut(class).preemption_policy;
                 policy.get_or_insert_with(|| "PreemptLowerPriority".to_owned());
@@ -147,6 +156,14 @@ impl Cluster {
         status.phase.get_or_insert_with(|| "Pending".to_owned());
         let Some(spec) = &mut pod.spec else { return Ok(()) };
         if origin == Origin::Request {
+            if spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()) {
+                let conditions = status.conditions.get_or_insert_default();
+                conditions.push(PodCondition {
+                    reason: Some("SchedulingGated".to_owned()),
+                    message: Some(GATED.to_owned()),
+                    ..condition("PodScheduled", "False")
+                });
+            }
             // A printed pod has the keys merged already; twice would be wrong after a relabelling.
             if let Some(labels) = labels {
                 merge_label_keys(spec, labels);
@@ -293,4 +310,5 @@ fn append<'a>(
     }
 }
 
+const GATED: &str = "Scheduling is blocked due to non-empty scheduling gates";
 const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";

@@ -7,7 +7,7 @@ use roadstead_queue::Time;
 
 use super::binding::condition;
 use super::deletion::has_finalizers;
-use super::{Cluster, is_finished, node_of, phase_of};
+use super::{Cluster, containers, is_finished, node_of, phase_of};
 use crate::validation::run_seconds;
 use crate::{Key, Object};
 
@@ -113,6 +113,9 @@ impl Cluster {
         for kind in ["Initialized", "Ready", "ContainersReady"] {
             self.set_condition(status, condition(kind, "True"));
         }
+        if self.config.reports_containers {
+            containers::report_start(Arc::make_mut(&mut pod), &self.timestamp());
+        }
         let run_time = run_time(&pod);
         // Given away: what is shared would be copied once more.
         let object = self.commit(pod.into());
@@ -132,6 +135,10 @@ impl Cluster {
             let mut done = condition(kind, "False");
             done.reason = Some(reason.to_owned());
             self.set_condition(status, done);
+        }
+        if self.config.reports_containers {
+            let code = exit_code(&pod);
+            containers::report_end(Arc::make_mut(&mut pod), &self.timestamp(), code);
         }
         self.commit(pod.into());
     }

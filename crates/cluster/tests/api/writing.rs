@@ -293,14 +293,16 @@ async fn what_an_owner_leaves_behind_is_as_its_deletion_says() {
 }
 
 #[tokio::test]
-async fn bodies_are_json_and_not_too_large() {
+async fn bodies_are_json_or_protobuf_and_not_too_large() {
     let s = Server::new();
     let send = |media: &str, body: Vec<u8>| {
         let request = http::Request::post(PODS).header("content-type", media).body(body).unwrap();
         s.client.request::<Value>(request)
     };
-    let status = refusal(send("application/vnd.kubernetes.protobuf", vec![1]).await.unwrap_err());
+    let status = refusal(send("application/yaml", vec![1]).await.unwrap_err());
     assert_eq!((status.code, &*status.reason), (415, "UnsupportedMediaType"));
+    let status = refusal(send("application/vnd.kubernetes.protobuf", vec![1]).await.unwrap_err());
+    assert_eq!((status.code, &*status.reason), (400, "BadRequest"));
     let status = refusal(send("application/json", b"{".to_vec()).await.unwrap_err());
     assert_eq!((status.code, &*status.reason), (400, "BadRequest"));
     let large = vec![b' '; 3 * 1024 * 1024 + 1];

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet, ReplicaSetSpec};
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentCondition, DeploymentSpec, DeploymentStatus, ReplicaSet, ReplicaSetSpec,
+};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -78,11 +80,7 @@ impl Cluster {
         let rolling = spec.strategy.as_ref().and_then(|s| s.rolling_update.as_ref());
         let wanted = wanted(spec.replicas);
         let surge = share(rolling.and_then(|r| r.max_surge.as_ref()), "25%", wanted, true);
-        let mut missing =
-            share(rolling.and_then(|r| r.max_unavailable.as_ref()), "25%", wanted, false);
-        if surge == 0 && missing == 0 {
-            missing = 1;
-        }
+        let missing = most_missing(spec, wanted);
         let total = scale(current) + old.iter().map(|set| scale(set)).sum::<usize>();
         let room = (wanted + surge).saturating_sub(total);
         let grown = wanted.min(scale(current) + room);
@@ -161,25 +159,96 @@ impl Cluster {
         let Some(Object::Deployment(mut deployment)) = self.store.get(key).cloned() else { return };
         let Some(spec) = deployment.spec.clone() else { return };
         let mut status = deployment.status.clone().unwrap_or_else(DeploymentStatus::default);
-        let (mut all, mut ready, mut updated) = (0, 0, 0);
+        let (mut all, mut ready, mut updated, mut newest) = (0, 0, 0, None);
         for set in self.replica_sets(&deployment) {
             let tally = self.tally(&set.metadata);
             all += tally.alive;
             ready += tally.ready;
             if is_of_template(&set, &spec.template) {
                 updated += tally.alive;
+                newest = Some(set);
             }
         }
-        let missing = wanted(spec.replicas).saturating_sub(ready);
+        let wanted = wanted(spec.replicas);
+        let missing = wanted.saturating_sub(ready);
         status.replicas = Some(count(all));
         status.updated_replicas = Some(count(updated));
         status.ready_replicas = Some(count(ready));
         status.available_replicas = Some(count(ready));
         status.unavailable_replicas = Some(count(missing)).filter(|missing| *missing > 0);
         status.observed_generation = deployment.metadata.generation;
-        Arc::make_mut(&mut deployment).status = Some(status);
+        let is_available = ready + most_missing(&spec, wanted) >= wanted;
+        let is_done = (updated, all, ready) == (wanted, wanted, wanted);
+        let name = newest.as_ref().and_then(|set| set.metadata.name.as_deref()).unwrap_or_default();
+        self.set_deployment_conditions(&mut status, is_available, is_done, name);
+        let deployment_mut = Arc::make_mut(&mut deployment);
+        if let Some(set) = &newest {
+            let annotations = deployment_mut.metadata.annotations.get_or_insert_default();
+            annotations.insert(REVISION.to_owned(), revision(set).to_string());
+        }
+        deployment_mut.status = Some(status);
         self.commit(deployment.into());
     }
+
+    /// Says whether enough pods are there, and whether all of them are of the newest template.
+    /// Nobody looks at `progressDeadlineSeconds` here: a roll-out waits as long as it takes.
+    fn set_deployment_conditions(
+        &self,
+        status: &mut DeploymentStatus,
+        is_available: bool,
+        is_done: bool,
+        newest: &str,
+    ) {
+        let available = if is_available {
+            ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.".to_owned())
+        } else {
+            let message = "Deployment does not have minimum availability.".to_owned();
+            ("False", "MinimumReplicasUnavailable", message)
+        };
+        let progressing = if is_done {
+            let message = format!("ReplicaSet \"{newest}\" has successfully progressed.");
+            ("True", "NewReplicaSetAvailable", message)
+        } else {
+            ("True", "ReplicaSetUpdated", format!("ReplicaSet \"{newest}\" is progressing."))
+        };
+        let conditions = status.conditions.get_or_insert_default();
+        for (kind, (is, reason, message)) in
+            [("Available", available), ("Progressing", progressing)]
+        {
+            let place = conditions.iter().position(|condition| condition.type_ == kind);
+            let old = place.map(|place| &conditions[place]);
+            if old.is_some_and(|old| old.status == is && old.message.as_ref() == Some(&message)) {
+                continue;
+            }
+            let since = old.filter(|old| old.status == is);
+            let since = since.and_then(|old| old.last_transition_time.clone());
+            let now = self.timestamp();
+            let condition = DeploymentCondition {
+                type_: kind.to_owned(),
+                status: is.to_owned(),
+                reason: Some(reason.to_owned()),
+                message: Some(message),
+                last_update_time: Some(now.clone()),
+                last_transition_time: Some(since.unwrap_or(now)),
+            };
+            match place {
+                Some(place) => conditions[place] = condition,
+                None => conditions.push(condition),
+            }
+        }
+    }
+}
+
+/// How many pods a deployment may miss and still be available.
+fn most_missing(spec: &DeploymentSpec, wanted: usize) -> usize {
+    let strategy = spec.strategy.as_ref();
+    if strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("Recreate") {
+        return 0;
+    }
+    let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
+    let surge = share(rolling.and_then(|r| r.max_surge.as_ref()), "25%", wanted, true);
+    let missing = share(rolling.and_then(|r| r.max_unavailable.as_ref()), "25%", wanted, false);
+    if surge == 0 && missing == 0 { 1 } else { missing }
 }
 
 fn scale(set: &ReplicaSet) -> usize {
