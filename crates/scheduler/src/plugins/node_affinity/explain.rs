@@ -11,10 +11,10 @@ use crate::explain::{Refusal, Remedies, WITHOUT};
 impl NodeAffinity {
     pub(super) fn remedies(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
-        if let Some(added) = &self.added_required {
-            if refusal.nodes.iter().any(|(node, _)| !self.admits(node.node())) {
-                remedies.cluster(format!("a node {}, as the profile demands", nodes(added)));
-            }
+        if let Some(added) = &self.added_required
+            && refusal.nodes.iter().any(|(node, _)| !self.admits(node.node()))
+        {
+            remedies.cluster(format!("a node {}, as the profile demands", nodes(added)));
         }
         let spec = refusal.pod.spec();
         let pairs: Vec<String> =
