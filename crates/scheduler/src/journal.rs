@@ -322,7 +322,11 @@ impl Journal {
         }
         let id = match self.free.pop() {
             Some(id) => {
-                self.pods[id as usize].key = step.item.key().clone();
+                let kept = &mut self.pods[id as usize];
+                kept.key = step.item.key().clone();
+                if kept.ring.is_released() {
+                    kept.ring = Ring::new(self.limits.entries);
+                }
                 id
             }
             None => {
@@ -367,6 +371,10 @@ impl Journal {
             if kept.left == stamp {
                 kept.left = 0;
                 self.by_key.remove(&kept.key);
+                // After a rush most of it would lie idle.
+                if self.free.len() >= self.limits.finished {
+                    kept.ring.release();
+                }
                 self.free.push(id);
                 return;
             }

@@ -99,7 +99,7 @@ Examples:
   roadstead sim --report rush.html examples/scenarios/rush-hour.yaml
                                                   a scenario, and a page with plots of it
   roadstead sim --trace openb examples/openb/nodes.csv examples/openb/pods.csv
-  roadstead sim --explain shop/web-0 examples/shop
+  roadstead sim --explain ml/train-vision examples/shop
                                                   why does this pod wait, and what would help?
   roadstead sim -o json examples/shop | jq '.reasons'
   roadstead sim -o yaml examples/shop > later.yaml && roadstead sim later.yaml more.yaml

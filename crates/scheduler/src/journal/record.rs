@@ -109,6 +109,16 @@ impl Ring {
         Self { records: vec![empty; room].into(), start: 0, length: 0, dropped: 0 }
     }
 
+    /// Gives its memory back. It must be made anew before it is used again.
+    pub(super) fn release(&mut self) {
+        self.clear();
+        self.records = Box::default();
+    }
+
+    pub(super) fn is_released(&self) -> bool {
+        self.records.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         (self.start, self.length, self.dropped) = (0, 0, 0);
     }

@@ -153,6 +153,23 @@ fn of_finished_pods_only_the_last_are_kept() {
 }
 
 #[test]
+fn memory_that_was_given_back_is_taken_anew() {
+    let mut cluster = TestCluster::limited(JournalLimits { finished: 1, ..Default::default() });
+    cluster.node("pier", "cpu=1");
+    for round in 0..3 {
+        let names = ["a", "b", "c", "d"].map(|name| format!("{name}{round}"));
+        for name in &names {
+            cluster.pod(name, "cpu=2", json!({}));
+        }
+        for name in &names {
+            assert_eq!(cluster.lines(name).len(), 4, "queued, tried, refused, waiting");
+        }
+        names.iter().for_each(|name| cluster.delete(name));
+    }
+    assert_eq!(cluster.journal().pods().count(), 1);
+}
+
+#[test]
 fn pods_beyond_the_limit_are_only_counted() {
     let mut cluster = TestCluster::limited(JournalLimits { pods: 2, ..Default::default() });
     cluster.node("pier", "cpu=1");
