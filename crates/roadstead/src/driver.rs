@@ -15,11 +15,12 @@ use roadstead_cluster::kubernetes::writing::{Class, Writer};
 use roadstead_cluster::{Notice, Object};
 use roadstead_model::World;
 use roadstead_queue::Time;
-use roadstead_scheduler::{Command, Metrics, Scheduler};
+use roadstead_scheduler::Command;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::clock::Clock;
+use crate::observing::Observed;
 
 /// Carries out what a scheduler wants done.
 pub(crate) trait Hands: Send + 'static {
@@ -53,7 +54,7 @@ pub(crate) enum Orders {
 
 /// What the driver is made of.
 pub(crate) struct Driver<H> {
-    pub(crate) scheduler: Scheduler<Metrics>,
+    pub(crate) scheduler: Observed,
     pub(crate) world: World,
     pub(crate) clock: Clock,
     pub(crate) hands: H,
@@ -72,13 +73,13 @@ pub(crate) struct Questions {
     sender: mpsc::Sender<Question>,
 }
 
-type Question = Box<dyn FnOnce(&mut Scheduler<Metrics>, Time) + Send>;
+type Question = Box<dyn FnOnce(&mut Observed, Time) + Send>;
 
 impl Questions {
     /// Asks the scheduler, between two cycles. `None` if it has stopped, or is too busy.
     pub(crate) async fn ask<R: Send + 'static>(
         &self,
-        question: impl FnOnce(&mut Scheduler<Metrics>, Time) -> R + Send + 'static,
+        question: impl FnOnce(&mut Observed, Time) -> R + Send + 'static,
     ) -> Option<R> {
         let (sender, receiver) = oneshot::channel();
         let question: Question = Box::new(|scheduler, now| {

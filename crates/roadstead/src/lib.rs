@@ -16,6 +16,7 @@ mod driver;
 mod error;
 mod input;
 mod logging;
+mod observing;
 mod print;
 mod progress;
 // The commands that run for long start it.

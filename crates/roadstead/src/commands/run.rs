@@ -13,13 +13,14 @@ use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::{Limits, Writer};
 use roadstead_cluster::kubernetes::{OnAnswer, WatchOptions, connect_and_tell, watch};
 use roadstead_scheduler::config::SchedulerConfiguration;
-use roadstead_scheduler::{Metrics, Registry, Scheduler, Setup};
+use roadstead_scheduler::{JournalLimits, Registry, Scheduler, Setup};
 use tokio::sync::{mpsc, watch as channel};
 
 pub(crate) use self::options::Run;
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::driver::{Driver, Orders};
 use crate::error::Error;
+use crate::observing;
 use crate::serving::{ProcessMetrics, Served, Serving};
 use crate::{FAILED, FINE};
 
@@ -76,7 +77,7 @@ impl Run {
         let limits = Limits::from_config(&configuration.client_connection);
         let writer = Writer::start(client.clone(), inputs.clone(), limits, leadership.clone());
         let Setup { world, profiles, queue } = setup;
-        let metrics = Metrics::new(Some(clock::ticks));
+        let observers = observing::observers(JournalLimits::default());
         let on_synced = {
             let health = Arc::clone(&health);
             move || {
@@ -85,7 +86,7 @@ impl Run {
             }
         };
         let driver = Driver {
-            scheduler: Scheduler::new(queue, profiles, metrics, stopping::seed()),
+            scheduler: Scheduler::new(queue, profiles, observers, stopping::seed()),
             world,
             clock: Clock::new(),
             hands: writer.clone(),

@@ -11,10 +11,11 @@ use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_cluster::kubernetes::writing::Limits;
 use roadstead_cluster::kubernetes::{WatchOptions, Watching, watch};
 use roadstead_cluster::manifests;
-use roadstead_scheduler::Setup;
+use roadstead_scheduler::{JournalLimits, Scheduler, Setup};
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::observing;
 
 #[tokio::test]
 async fn the_pods_of_a_cluster_are_bound_through_its_api() {
@@ -145,7 +146,12 @@ fn run(orders: Orders) -> (Shared, Running) {
     let is_synced = Arc::new(AtomicBool::new(false));
     let synced = Arc::clone(&is_synced);
     let driver = Driver {
-        scheduler: Scheduler::new(queue, profiles, Metrics::new(None), 0),
+        scheduler: Scheduler::new(
+            queue,
+            profiles,
+            observing::observers(JournalLimits::default()),
+            0,
+        ),
         world,
         clock,
         hands: writer.clone(),

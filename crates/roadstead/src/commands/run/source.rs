@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_scheduler::config::SchedulerConfiguration;
-use roadstead_scheduler::{Metrics, expose_pod_requests};
+use roadstead_scheduler::expose_pod_requests;
 use serde_json::Value;
 
 use crate::driver::Questions;
+use crate::observing;
 use crate::serving::{Answer, Source, Unavailable};
 
 /// A scheduler that runs on its own thread.
@@ -31,10 +32,8 @@ impl Source for Running {
     fn metrics(&self) -> Answer<String> {
         let questions = self.questions.clone();
         Box::pin(async move {
-            let text = questions.ask(|scheduler, _| {
-                let metrics: &Metrics = scheduler.queue().observer();
-                metrics.expose(scheduler)
-            });
+            let text =
+                questions.ask(|scheduler, _| observing::metrics(scheduler).expose(scheduler));
             text.await.ok_or_else(busy)
         })
     }
@@ -42,7 +41,7 @@ impl Source for Running {
     fn reset_metrics(&self) -> Answer<()> {
         let questions = self.questions.clone();
         Box::pin(async move {
-            let reset = questions.ask(|scheduler, _| scheduler.observer_mut().reset());
+            let reset = questions.ask(|scheduler, _| scheduler.observer_mut().0.reset());
             reset.await.ok_or_else(busy)
         })
     }
