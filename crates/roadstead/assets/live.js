@@ -1,0 +1,207 @@
+// What the scheduler tells all the time: a stream of activity, and its status now and then.
+
+import { ask } from "./api.js";
+
+const KEPT_SAMPLES = 600;
+const RATE_WINDOW_MS = 4000;
+const STATUS_EVERY_MS = 5000;
+const RETRY_FIRST_MS = 1000;
+const RETRY_LAST_MS = 15000;
+
+/** Columns of a sample of the series. */
+export const COLUMN = {
+  active: 0,
+  backoff: 1,
+  unschedulable: 2,
+  gated: 3,
+  inFlight: 4,
+  attempts: 5,
+  bound: 6,
+  moves: 7,
+  waitP50: 8,
+  waitP99: 9,
+};
+
+/**
+ * Tells `activity` for each message, `series` when there are new samples, `status` when it was
+ * asked for, and `connection` when it is lost or found again.
+ */
+export class Live extends EventTarget {
+  status = null;
+  activity = null;
+  /** Since when there is no connection; `null` while there is one. */
+  lostSince = null;
+  /** Flows with their rates, by `from to cause`. */
+  flows = new Map();
+  series = { step: 1, start: 0, samples: [] };
+
+  #snapshots = [];
+  #received = 0;
+  #retry = RETRY_FIRST_MS;
+  #source = null;
+  #isFilling = false;
+
+  start() {
+    this.#listen();
+    this.refreshStatus();
+    setInterval(() => document.hidden || this.refreshStatus(), STATUS_EVERY_MS);
+    // A page in the background keeps no connection that others could use.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.#hangUp();
+      else {
+        this.#listen();
+        this.refreshStatus();
+      }
+    });
+  }
+
+  async refreshStatus() {
+    try {
+      this.status = await ask("status");
+      this.#tell("status");
+    } catch (error) {
+      if (error.isSilence) this.#lost();
+    }
+  }
+
+  /** The scheduler's time now, as far as can be told. */
+  now() {
+    const known = this.activity?.now ?? this.status?.now ?? 0;
+    if (this.status?.mode === "replay" || this.lostSince !== null) return known;
+    const speed = this.status?.speed || 1;
+    return known + (Math.min(performance.now() - this.#received, 2000) / 1000) * speed;
+  }
+
+  get epoch() {
+    return this.status?.epoch ?? "start";
+  }
+
+  /** A rate over all flows that the test picks. */
+  rateOf(picks) {
+    let sum = 0;
+    for (const flow of this.flows.values()) if (picks(flow)) sum += flow.rate;
+    return sum;
+  }
+
+  /** The whole series again, after a jump in time or a gap. */
+  async refill() {
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    try {
+      const activity = await ask("activity");
+      this.series = { step: 1, start: 0, samples: [] };
+      this.#take(activity);
+    } catch {
+      // The stream goes on, and the next gap asks again.
+    } finally {
+      this.#isFilling = false;
+    }
+  }
+
+  #listen() {
+    if (this.#source) return;
+    const source = new EventSource("api/v1/stream");
+    this.#source = source;
+    source.addEventListener("activity", (message) => {
+      this.#retry = RETRY_FIRST_MS;
+      this.#take(JSON.parse(message.data));
+      this.#found();
+    });
+    source.addEventListener("error", () => {
+      this.#lost();
+      // It tries again by itself, except after an answer that is no stream.
+      if (source.readyState !== EventSource.CLOSED) return;
+      this.#hangUp();
+      setTimeout(() => document.hidden || this.#listen(), this.#retry);
+      this.#retry = Math.min(this.#retry * 2, RETRY_LAST_MS);
+    });
+  }
+
+  #hangUp() {
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #take(activity) {
+    const isBack = this.activity && activity.now < this.activity.now;
+    if (isBack) {
+      // Another run, or a jump back in time: nothing counted before is comparable.
+      this.flows.clear();
+      this.#snapshots = [];
+      this.series = { step: 1, start: 0, samples: [] };
+    }
+    this.activity = activity;
+    this.#received = performance.now();
+    this.#takeFlows(activity);
+    this.#tell("activity");
+    if (this.#takeSeries(activity.series)) this.#tell("series");
+  }
+
+  #takeFlows({ now, flows = [] }) {
+    const counts = new Map();
+    for (const { from, to, cause, count } of flows) {
+      const key = `${from} ${to} ${cause}`;
+      counts.set(key, count);
+      const known = this.flows.get(key);
+      if (known) known.count = count;
+      else this.flows.set(key, { from, to, cause, count, rate: 0 });
+    }
+    const wall = performance.now();
+    this.#snapshots.push({ wall, now, counts });
+    while (this.#snapshots.length > 2 && wall - this.#snapshots[0].wall > RATE_WINDOW_MS) {
+      this.#snapshots.shift();
+    }
+    const oldest = this.#snapshots[0];
+    const elapsed = now - oldest.now;
+    for (const [key, flow] of this.flows) {
+      const before = oldest.counts.get(key) ?? 0;
+      // What was counted before the page was opened says nothing about now.
+      const isFirst = this.#snapshots.length === 1;
+      flow.rate = isFirst || elapsed <= 0 ? 0 : Math.max(0, flow.count - before) / elapsed;
+    }
+  }
+
+  #takeSeries(news) {
+    if (!news?.samples?.length) return false;
+    const { series } = this;
+    const step = news.step || 1;
+    const end = series.start + series.samples.length * step;
+    const gap = Math.round((news.start - end) / step);
+    if (!series.samples.length || gap < -KEPT_SAMPLES || news.samples.length >= KEPT_SAMPLES) {
+      this.series = { step, start: news.start, samples: news.samples.slice(-KEPT_SAMPLES) };
+      this.series.start += (news.samples.length - this.series.samples.length) * step;
+      return true;
+    }
+    if (gap > 0) {
+      // Messages were missed. What they held is asked for; this one's samples come with it.
+      this.refill();
+      return false;
+    }
+    const fresh = news.samples.slice(-gap);
+    series.samples.push(...fresh);
+    const surplus = series.samples.length - KEPT_SAMPLES;
+    if (surplus > 0) {
+      series.samples.splice(0, surplus);
+      series.start += surplus * step;
+    }
+    return fresh.length > 0;
+  }
+
+  #lost() {
+    if (this.lostSince !== null) return;
+    this.lostSince = Date.now();
+    this.#tell("connection");
+  }
+
+  #found() {
+    if (this.lostSince === null) return;
+    this.lostSince = null;
+    this.#snapshots = this.#snapshots.slice(-1);
+    this.#tell("connection");
+    this.refreshStatus();
+  }
+
+  #tell(name) {
+    this.dispatchEvent(new Event(name));
+  }
+}

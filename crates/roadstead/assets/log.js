@@ -1,0 +1,37 @@
+// The latest moves, a few of them, slowly enough to be read.
+
+import { fillRows, h, setText } from "./dom.js";
+import { causeWords, moment, placeWords } from "./words.js";
+
+const SHOWN = 9;
+const EVERY_MS = 1000;
+
+export function startLog(list, live) {
+  let updated = 0;
+  const isRead = () => list.matches(":hover") || list.contains(document.activeElement);
+  live.addEventListener("activity", () => {
+    const isDue = performance.now() - updated >= EVERY_MS;
+    // Nothing slips away from under a pointer or the focus.
+    if (!isDue || isRead()) return;
+    updated = performance.now();
+    const recent = [...(live.activity.recent ?? [])].sort((one, other) => other.at - one.at);
+    const make = () => h("li", null, h("time"), h("a"), h("span"));
+    fillRows(list, recent.slice(0, SHOWN), make, (item, move) => {
+      const [time, link, what] = item.children;
+      setText(time, moment(move.at, live.epoch));
+      setText(link, move.name);
+      const href = podHref(move.namespace, move.name);
+      if (link.getAttribute("href") !== href) link.setAttribute("href", href);
+      link.title = `${move.namespace}/${move.name}`;
+      setText(what, `${placeWords(move.from)} → ${placeWords(move.to)}, ${causeWords(move.cause)}`);
+    });
+  });
+}
+
+export function podHref(namespace, name) {
+  return `#pod/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+export function nodeHref(name) {
+  return `#node/${encodeURIComponent(name)}`;
+}

@@ -1,0 +1,212 @@
+// One pod: where it is, what it waits for, what would place it, and what happened to it.
+
+import { ask, podPath } from "./api.js";
+import { h, setText } from "./dom.js";
+import { nodeHref } from "./log.js";
+import { refusalNote, repeat, waitingNote } from "./pane.js";
+import { PLACES, causeWords, count, counted, moment, span } from "./words.js";
+
+const EVERY_MS = 2000;
+const TICK_MS = 250;
+const MOST_ENTRIES = 200;
+
+/** A view of the pane for `#pod/…`; `tools` makes the buttons of a pod that may be changed. */
+export function podView(live, tools) {
+  return (pane, [namespace, name]) => {
+    pane.title([h("small", null, `${namespace}/`), name ?? ""]);
+    const content = h("div", null, waitingNote());
+    pane.body.append(tools(namespace, name), content);
+    let shown;
+    const turns = repeat(async (isClosed) => {
+      try {
+        const answer = await ask(podPath(namespace, name));
+        if (isClosed()) return;
+        const print = fingerprint(answer);
+        if (print === shown) return;
+        shown = print;
+        content.replaceChildren(...contract(answer, live), ...timeline(answer, live));
+      } catch (error) {
+        if (isClosed()) return;
+        // What was shown is still the last that is known.
+        if (error.isSilence && shown) return;
+        shown = undefined;
+        content.replaceChildren(refusalNote(error));
+      }
+    }, () => EVERY_MS);
+    const tick = setInterval(() => countDown(content, live), TICK_MS);
+    return {
+      close() {
+        turns.close();
+        clearInterval(tick);
+      },
+    };
+  };
+}
+
+/** What of an answer is worth drawing again; that time went by is not. */
+function fingerprint({ explanation, history }) {
+  return JSON.stringify([{ ...explanation, at: 0 }, history]);
+}
+
+function countDown(content, live) {
+  const now = live.now();
+  for (const element of content.querySelectorAll("[data-since]")) {
+    setText(element, span(now - Number(element.dataset.since)));
+  }
+  for (const element of content.querySelectorAll("[data-until]")) {
+    const left = Number(element.dataset.until) - now;
+    setText(element, left > 0 ? `in ${span(Math.ceil(left))}` : "any moment");
+  }
+}
+
+function since(time, now) {
+  return h("span", { "data-since": time }, span(now - time));
+}
+
+function until(time, now) {
+  return h("span", { "data-until": time }, time > now ? `in ${span(Math.ceil(time - now))}` : "any moment");
+}
+
+function contract({ explanation, history, now }, live) {
+  if (!explanation) {
+    const last = history?.entries?.at(-1);
+    const text = last ? "It is not in the queue any more. What is left is its history." : "Nothing is known of it now.";
+    return [h("p", { class: "lead" }, text)];
+  }
+  const at = now ?? explanation.at ?? live.now();
+  const parts = [headline(explanation, at), facts(explanation, history, at)];
+  if (explanation.message) parts.push(h("p", { class: "message" }, explanation.message));
+  if (explanation.rejectors?.length) {
+    parts.push(h("h3", null, "Who keeps it waiting"), ...explanation.rejectors.map((rejector) => rejection(rejector, explanation)));
+  }
+  parts.push(...remedies(explanation));
+  return parts;
+}
+
+function headline({ place, before, until: end, by, node, scheduler }, at) {
+  const known = { errorBackoff: "backoff", notOurs: "", binding: "bound" }[place] ?? place;
+  const mark = PLACES.find(({ id }) => id === known)?.mark ?? (known === "bound" ? "⚓" : "○");
+  const berth = () => h("a", { href: nodeHref(node) }, node);
+  const next = () => (end ? [" Tried again ", until(end, at), "."] : [" Its backoff has ended."]);
+  const words = {
+    active: () => [before ? `Ready: ${counted(before, "pod")} ${before === 1 ? "is" : "are"} tried before it.` : "Ready: it is tried next."],
+    backoff: () => ["Backing off.", ...next()],
+    errorBackoff: () => ["Backing off after an error.", ...next()],
+    unschedulable: () => ["Waits for an event: no node fits."],
+    gated: () => [`Held by ${by}.`],
+    inFlight: () => ["Being tried right now."],
+    binding: () => ["Being bound to ", berth(), "."],
+    bound: () => ["Bound to ", berth(), "."],
+    notOurs: () => [`Waits for scheduler ${scheduler}, which is not this one.`],
+  };
+  return h(
+    "p",
+    { class: `headline ink-${known || "soft"}` },
+    h("i", { class: "mark", "aria-hidden": "true" }, mark),
+    h("span", null, words[place]?.() ?? [place]),
+  );
+}
+
+function facts({ since: from, attempts, nominatedNode, nodes, fits, place }, history, at) {
+  const rows = [];
+  const add = (name, ...value) => rows.push(h("div", null, h("dt", null, name), h("dd", null, ...value)));
+  if (history) add("First queued", since(history.queued, at), " ago");
+  if (from !== undefined && from !== null) add("Here for", since(from, at));
+  add("Tries", count(attempts));
+  const isWaiting = !["bound", "binding", "notOurs"].includes(place);
+  if (isWaiting) add("Nodes that would take it", `${count(fits)} of ${count(nodes)}`);
+  if (nominatedNode) add("Kept for it", h("a", { href: nodeHref(nominatedNode) }, nominatedNode));
+  return h("dl", { class: "facts" }, rows);
+}
+
+function rejection({ plugin, isWaitedFor, reasons, gate, retriedOn, satisfiedBy }, { nodes }) {
+  const refused = reasons.reduce((most, reason) => Math.max(most, reason.nodes), 0);
+  const scope = gate ? "holds it" : refused ? `refuses ${count(refused)} of ${counted(nodes, "node")}` : "refuses no node now";
+  const card = h("section", { class: "rejection" }, h("h4", null, plugin, " ", h("small", null, scope)));
+  if (gate) card.append(h("p", { class: "reason" }, gate));
+  for (const { reason, nodes: number } of reasons) {
+    card.append(h("p", { class: "reason" }, `${reason} `, h("small", null, `(${count(number)})`)));
+  }
+  if (satisfiedBy.length) {
+    card.append(h("p", { class: "term" }, "Satisfied by"), h("ul", { class: "ticks" }, satisfiedBy.map((words) => h("li", null, words))));
+  }
+  if (isWaitedFor && retriedOn.length) {
+    const item = ({ words, event, ifItMayHelp }) => h("li", { title: event }, words, ifItMayHelp ? h("small", null, " if it may help") : null);
+    card.append(h("p", { class: "term" }, "Wakes up when"), h("ul", { class: "chips" }, retriedOn.map(item)));
+  }
+  return card;
+}
+
+function remedies({ changes = [], tried = 0, untried = 0, fits, place }) {
+  if (fits > 0 || ["bound", "binding", "inFlight", "notOurs"].includes(place)) return [];
+  const parts = [];
+  if (changes.length) {
+    const item = ({ change, nodes }) => h("li", null, h("b", null, `If ${change}`), ` it fits on ${counted(nodes, "node")}.`);
+    parts.push(h("h3", null, "Smallest changes that would place it"), h("ul", { class: "remedies" }, changes.map(item)));
+    const more = untried ? `; ${count(untried)} more were not` : "";
+    parts.push(h("p", { class: "note" }, `Each was tried on every node${more}.`));
+  } else if (tried) {
+    parts.push(h("p", { class: "note" }, `None of ${counted(tried, "single change")} that were tried would place it${untried ? `; ${count(untried)} more were not tried` : ""}.`));
+  }
+  return parts;
+}
+
+function timeline({ history }, live) {
+  if (!history) return [];
+  const entries = history.entries.slice(-MOST_ENTRIES);
+  const dropped = history.dropped + history.entries.length - entries.length;
+  const list = h("ol", { class: "timeline" });
+  if (dropped) list.append(h("li", { class: "detail" }, h("span"), h("span", null, `${counted(dropped, "older entry").replace("entrys", "entries")} no longer kept`)));
+  for (const entry of entries) {
+    const { text, kind, mark } = tell(entry);
+    const time = h("time", { title: moment(entry.at, live.epoch) }, `+${span(entry.at - history.queued)}`);
+    list.append(h("li", { class: kind }, time, h("span", null, h("i", { class: "mark", "aria-hidden": "true" }, mark), text)));
+  }
+  return [h("h3", null, "What happened to it"), list];
+}
+
+const DESTINATIONS = {
+  active: ["ready to be tried", "ink-active", "●"],
+  backoff: ["backs off", "ink-backoff", "◔"],
+  errorBackoff: ["backs off after an error", "ink-backoff", "◔"],
+  unschedulable: ["waits for an event", "ink-unschedulable", "■"],
+};
+
+const VERDICTS = { queue: "worth a retry", skip: "no help", error: "failed, so worth a retry" };
+
+function tell(entry) {
+  const step = (text, kind, mark) => ({ text, kind, mark });
+  const detail = (text, mark = "") => ({ text, kind: "detail", mark });
+  switch (entry.what) {
+    case "queued":
+      return step(`queued: ${causeWords(entry.event)}`, "", "○");
+    case "gated":
+      return step(`held by ${entry.by}: ${causeWords(entry.cause)}`, "ink-gated", "◇");
+    case "popped":
+      return step(`attempt ${entry.attempt}${entry.early ? ", before its backoff ended: nothing else was ready" : ""}`, "ink-inFlight", "▶");
+    case "refused":
+      return detail(`${entry.plugin || "rejected"}: ${count(entry.nodes)} ${entry.reason}`, "✕");
+    case "failed":
+      return detail(`failed: ${entry.message}`, "!");
+    case "hint":
+      return detail(`${causeWords(entry.event)}: ${entry.plugin} says ${VERDICTS[entry.verdict] ?? entry.verdict}${entry.times > 1 ? ` (${count(entry.times)} times)` : ""}`, "?");
+    case "moved": {
+      const [words, kind, mark] = DESTINATIONS[entry.to] ?? [entry.to, "", "○"];
+      return step(`${words}: ${causeWords(entry.cause)}`, kind, mark);
+    }
+    case "nominated":
+      return step(`${entry.node} is kept for it`, "", "○");
+    case "preempting":
+      return step(`${counted(entry.victims, "pod")} ${entry.victims === 1 ? "is" : "are"} to leave ${entry.node} for it`, "", "○");
+    case "preemptedBy":
+      return step(`is to make room for ${entry.pod}`, "", "○");
+    case "placed":
+      return step("a node was found", "ink-bound", "✓");
+    case "bound":
+      return step(`bound to ${entry.node} after ${counted(entry.attempts, "attempt")}`, "ink-bound", "⚓");
+    case "deleted":
+      return step("left the queue", "", "○");
+    default:
+      return step(String(entry.what), "", "○");
+  }
+}
