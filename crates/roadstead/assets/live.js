@@ -83,19 +83,28 @@ export class Live extends EventTarget {
     return sum;
   }
 
-  /** The whole series again, after a jump in time or a gap. */
+  /** The whole series again, after a gap. */
   async refill() {
     if (this.#isFilling) return;
     this.#isFilling = true;
     try {
-      const activity = await ask("activity");
+      const { series } = await ask("activity");
       this.series = { step: 1, start: 0, samples: [] };
-      this.#take(activity);
+      if (this.#takeSeries(series)) this.#tell("series");
     } catch {
       // The stream goes on, and the next gap asks again.
     } finally {
       this.#isFilling = false;
     }
+  }
+
+  /** Everything as it was at another time, after a jump there. */
+  async jump(status) {
+    this.status = status;
+    const activity = await ask("activity");
+    this.#forget();
+    this.#take(activity);
+    this.#tell("status");
   }
 
   #listen() {
@@ -123,18 +132,20 @@ export class Live extends EventTarget {
   }
 
   #take(activity) {
-    const isBack = this.activity && activity.now < this.activity.now;
-    if (isBack) {
-      // Another run, or a jump back in time: nothing counted before is comparable.
-      this.flows.clear();
-      this.#snapshots = [];
-      this.series = { step: 1, start: 0, samples: [] };
-    }
+    // Another run, or a jump back in time: nothing counted before is comparable.
+    const moves = ({ totals }) => totals?.moves ?? 0;
+    if (this.activity && (activity.now < this.activity.now || moves(activity) < moves(this.activity))) this.#forget();
     this.activity = activity;
     this.#received = performance.now();
     this.#takeFlows(activity);
     this.#tell("activity");
     if (this.#takeSeries(activity.series)) this.#tell("series");
+  }
+
+  #forget() {
+    this.flows.clear();
+    this.#snapshots = [];
+    this.series = { step: 1, start: 0, samples: [] };
   }
 
   #takeFlows({ now, flows = [] }) {

@@ -63,7 +63,7 @@ export class Nodes {
     }
     for (let tenth = 0; tenth < 10; tenth += 1) {
       const range = `${tenth * 10}–${tenth * 10 + 10} %`;
-      this.#parts.histogram.append(h("li", null, h("b"), h("i", { class: "column", "aria-hidden": "true" }), h("span", null, h("span", { class: "unseen" }, `nodes with ${range} of cpu requested`), h("span", { "aria-hidden": "true" }, `${tenth * 10}`))));
+      this.#parts.histogram.append(h("li", null, h("div", null, h("b"), h("i", { class: "column", "aria-hidden": "true" })), h("span", null, h("span", { class: "unseen" }, `nodes with ${range} of cpu requested`), h("span", { "aria-hidden": "true" }, `${tenth * 10}`))));
     }
   }
 
@@ -153,9 +153,9 @@ export class Nodes {
     }
     const most = Math.max(1, ...summary.histogram);
     summary.histogram.forEach((number, tenth) => {
-      const item = histogram.children[tenth];
-      setText(item.children[0], number ? compact(number) : "");
-      item.children[1].style.height = `${(number / most) * 100}%`;
+      const [text, column] = histogram.children[tenth].firstElementChild.children;
+      setText(text, compact(number));
+      column.style.height = `calc((100% - 1.4em) * ${(number / most).toFixed(3)})`;
     });
     const busiest = [...this.#nodes].sort((one, other) => share(other, this.#measure) - share(one, this.#measure));
     fillRows(rows, busiest.slice(0, TABLE_ROWS), makeNode, fillNode);
@@ -176,7 +176,7 @@ export class Nodes {
     const height = Math.ceil(number / this.#columns) * this.#cell;
     const context = prepareCanvas(this.#canvas, width, height);
     const gap = this.#cell > 14 ? 3 : 1;
-    const [empty, water, full, ink, rule] = ["basin", "accent", "unschedulable", "ink", "soft"].map(colour);
+    const [empty, water, ink, rule] = ["basin", "accent", "ink", "soft"].map(colour);
     const size = this.#cell - gap;
     this.#nodes.forEach((node, index) => {
       const left = (index % this.#columns) * this.#cell;
@@ -185,7 +185,7 @@ export class Nodes {
       context.fillStyle = empty;
       context.fillRect(left, top, size, size);
       const level = Math.round(size * part);
-      context.fillStyle = part >= 0.95 ? full : water;
+      context.fillStyle = water;
       context.globalAlpha = 0.45 + 0.55 * part;
       context.fillRect(left, top + size - level, size, level);
       context.globalAlpha = 1;

@@ -30,7 +30,8 @@ export const DEPTH = {
 
 export const THROUGHPUT = {
   title: "Throughput",
-  note: "Attempts and pods bound, a second",
+  note: "Attempts and pods bound a second, averaged over five",
+  averaged: 5,
   words: rate,
   lines: [
     { column: COLUMN.attempts, name: "attempts", paint: "backoff", dash: [5, 3] },
@@ -40,7 +41,7 @@ export const THROUGHPUT = {
 
 export const WAIT = {
   title: "Wait",
-  note: "From queued to bound, of those bound in that second",
+  note: "From ready to bound, of those bound in that second",
   isLogarithmic: true,
   isSparse: true,
   words: span,
@@ -144,10 +145,11 @@ export class Plot {
     const [width, height] = [this.#stage.clientWidth, this.#stage.clientHeight];
     if (!width || !height) return;
     const context = prepareCanvas(this.#canvas, width, height);
-    const { start, step, samples } = this.#live.series;
+    const { start, step } = this.#live.series;
     const kind = this.#kind;
+    const samples = this.#samples();
     const index = this.#chosenIndex();
-    this.#read(index);
+    this.#read(samples, index);
     const scale = kind.isLogarithmic ? this.#logarithmic(samples) : this.#linear(samples);
     const [wide, high] = [width - LEFT - RIGHT, height - TOP - BOTTOM];
     const first = this.#firstTime();
@@ -170,8 +172,21 @@ export class Plot {
     return Math.max(0, Math.min(samples.length - 1, Math.round((this.#chosen - start) / step)));
   }
 
-  #read(index) {
-    const { start, step, samples } = this.#live.series;
+  /** The samples as they are drawn. */
+  #samples() {
+    const { samples } = this.#live.series;
+    const { averaged, lines } = this.#kind;
+    if (!averaged) return samples;
+    return samples.map((_, index) => {
+      const some = samples.slice(Math.max(0, index - averaged + 1), index + 1);
+      const sample = [];
+      for (const { column } of lines) sample[column] = some.reduce((sum, one) => sum + (one[column] || 0), 0) / some.length;
+      return sample;
+    });
+  }
+
+  #read(samples, index) {
+    const { start, step } = this.#live.series;
     const kind = this.#kind;
     let from = index;
     // Nobody may have been bound just now: the newest wait is what one wants to know.
@@ -244,7 +259,7 @@ export class Plot {
       context.fillText(scale.words(mark), LEFT - 7, at);
     }
     context.textBaseline = "alphabetic";
-    const length = this.#window();
+    const length = Math.round(this.#window() / 10) * 10;
     context.textAlign = "left";
     context.fillText(`${span(length)} ago`, LEFT, height - 5);
     context.textAlign = "right";

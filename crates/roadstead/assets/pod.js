@@ -114,7 +114,7 @@ function facts({ since: from, attempts, nominatedNode, nodes, fits, place }, his
   if (from !== undefined && from !== null) add("Here for", since(from, at));
   add("Tries", count(attempts));
   const isWaiting = !["bound", "binding", "notOurs"].includes(place);
-  if (isWaiting) add("Nodes that would take it", `${count(fits)} of ${count(nodes)}`);
+  if (isWaiting) add("Nodes that fit", `${count(fits)} of ${count(nodes)}`);
   if (nominatedNode) add("Kept for it", h("a", { href: nodeHref(nominatedNode) }, nominatedNode));
   return h("dl", { class: "facts" }, rows);
 }

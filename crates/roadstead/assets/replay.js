@@ -36,9 +36,8 @@ export function startReplay(live, { bar, slider, time, play, speed, problem }) {
       const next = wanted;
       wanted = null;
       try {
-        live.status = await post("replay", JSON.stringify({ at: next }));
+        await live.jump(await post("replay", JSON.stringify({ at: next })));
         setText(problem, "");
-        await live.refill();
       } catch (error) {
         setText(problem, error.message);
         stop();

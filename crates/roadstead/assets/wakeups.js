@@ -58,31 +58,31 @@ function number() {
 }
 
 function makeEvent() {
-  return h("tr", null, named(), number(), number(), number(), precise(), number());
+  return h("tr", null, named(), precise(), number(), number(), number(), number());
 }
 
 function fillEvent(row, { event, seen, woke, placed, precision, seconds }) {
   name(row.children[0], causeWords(event), event);
-  setCount(row.children[1], seen);
+  fillPrecision(row.children[1], precision);
   setCount(row.children[2], woke);
   setCount(row.children[3], placed);
-  fillPrecision(row.children[4], precision, placed, woke);
+  setCount(row.children[4], seen);
   setText(row.children[5], span(seconds));
 }
 
 function makeHint() {
-  return h("tr", null, named(), number(), h("td", { class: "answers" }, bar(0), h("span")), number(), precise(), number());
+  return h("tr", null, named(), precise(), number(), h("td", { class: "answers" }, bar(0), h("span")), number(), number());
 }
 
-function fillHint(row, { plugin, event, asked, queue, skip, error, woke, placed, precision, seconds }) {
+function fillHint(row, { plugin, event, asked, queue, skip, error, woke, precision, seconds }) {
   name(row.children[0], plugin, event);
   row.children[0].title = causeWords(event);
-  setCount(row.children[1], asked);
-  const answers = queue + skip + (error ?? 0);
-  setBar(row.children[2].firstElementChild, answers ? queue / answers : 0);
-  setText(row.children[2].lastElementChild, answers ? `${percent(queue / answers)} yes${error ? `, ${compact(error)} failed` : ""}` : "–");
-  setCount(row.children[3], woke);
-  fillPrecision(row.children[4], precision, placed, woke);
+  fillPrecision(row.children[1], precision);
+  setCount(row.children[2], woke);
+  const answers = queue + skip + error;
+  setBar(row.children[3].firstElementChild, answers ? queue / answers : 0);
+  setText(row.children[3].lastElementChild, answers ? `${percent(queue / answers)} yes${error ? `, ${compact(error)} failed` : ""}` : "–");
+  setCount(row.children[4], asked);
   setText(row.children[5], span(seconds));
 }
 
@@ -97,8 +97,8 @@ function setCount(cell, number) {
   if (cell.title !== title) cell.title = title;
 }
 
-function fillPrecision(cell, precision, placed, woke) {
-  const share = precision ?? (woke ? placed / woke : undefined);
-  setBar(cell.firstElementChild, share);
-  setText(cell.lastElementChild, share === undefined || share === null ? "–" : percent(share));
+/** As long as no woken pod was tried there is none. */
+function fillPrecision(cell, precision) {
+  setBar(cell.firstElementChild, precision);
+  setText(cell.lastElementChild, percent(precision));
 }

@@ -4,7 +4,7 @@
 export const PLACES = [
   { id: "active", name: "Active", says: "ready to be tried", mark: "●" },
   { id: "inFlight", name: "In flight", says: "being tried now", mark: "▶" },
-  { id: "backoff", name: "Backing off", says: "wait before the next try", mark: "◔" },
+  { id: "backoff", name: "Backing off", says: "tried again soon", mark: "◔" },
   { id: "unschedulable", name: "Unschedulable", says: "wait for an event", mark: "■" },
   { id: "gated", name: "Gated", says: "held by a gate", mark: "◇" },
 ];
@@ -122,7 +122,7 @@ export function percent(share) {
   if (!Number.isFinite(share)) return "–";
   const value = share * 100;
   if (value > 0 && value < 1) return "<1 %";
-  return `${value < 10 && value % 1 ? value.toFixed(1) : whole.format(value)} %`;
+  return `${value < 10 ? value.toFixed(1).replace(/\.0$/, "") : whole.format(value)} %`;
 }
 
 /** How long, in the largest unit that says it well. */
