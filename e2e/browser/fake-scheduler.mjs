@@ -15,7 +15,7 @@ const CAUSES = {
 const PLUGINS = ["NodeResourcesFit", "TaintToleration", "NodeAffinity", "InterPodAffinity", "PodTopologySpread"];
 
 export class FakeScheduler {
-  constructor({ waiting = 400, movesPerSecond = 40, nodes = 60, seed = 7 } = {}) {
+  constructor({ waiting = 400, movesPerSecond = 40, nodes = 60, anchored = {}, seed = 7 } = {}) {
     this.random = generator(seed);
     this.started = Date.now();
     this.movesPerSecond = movesPerSecond;
@@ -33,6 +33,8 @@ export class FakeScheduler {
       const chance = this.random();
       this.add(chance < 0.86 ? "unschedulable" : chance < 0.94 ? "backoff" : chance < 0.97 ? "gated" : "active");
     }
+    // These stay where they are.
+    for (const [name, place] of Object.entries(anchored)) this.add(place, name, "default").isAnchored = true;
     for (let second = -600; second < 0; second += 1) this.samples.push(this.sample(Math.sin(second / 60)));
   }
 
@@ -117,10 +119,11 @@ export class FakeScheduler {
 
   anyMove() {
     const { active, backoff, unschedulable, gated, inFlight } = this.places;
+    const [held, sleeping] = [this.pick(gated), this.pick(unschedulable)];
     const chance = this.random();
     if (inFlight.length > 8 || (chance < 0.3 && inFlight.length)) {
       const pod = this.pick(inFlight);
-      const fate = this.random();
+      const fate = pod.isLucky ? 0 : this.random();
       this.move(pod, fate < 0.35 ? "bound" : fate < 0.97 ? "unschedulable" : "backoff");
       if (fate < 0.35) {
         const fresh = this.add(null);
@@ -129,9 +132,10 @@ export class FakeScheduler {
       }
     } else if (chance < 0.6 && active.length) this.move(this.pick(active), "inFlight");
     else if (chance < 0.8 && backoff.length) this.move(this.pick(backoff), "active");
-    else if (chance < 0.81 && gated.length > 3) this.move(this.pick(gated), "active");
-    else if (chance < 0.815 && unschedulable.length) this.move(this.pick(unschedulable), "gone", "PodDelete");
-    else if (unschedulable.length) this.move(this.pick(unschedulable), this.random() < 0.75 ? "backoff" : "active");
+    else if (chance < 0.81 && gated.length > 3 && !held.isAnchored) this.move(held, "active");
+    else if (!sleeping || sleeping.isAnchored) return;
+    else if (chance < 0.815) this.move(sleeping, "gone", "PodDelete");
+    else this.move(sleeping, this.random() < 0.75 ? "backoff" : "active");
   }
 
   counts() {

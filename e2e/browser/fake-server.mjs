@@ -101,8 +101,14 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
       const [kind] = /(?<=^kind: ).*/m.exec(document) ?? [];
       const [name] = /(?<=^  name: ).*/m.exec(document) ?? [];
       if (!kind || !name) throw refusal(400, "BadRequest", "document 1: kind: is missing\ndocument 1: metadata.name: is missing");
-      if (kind === "Node") scheduler.nodes.push({ ...scheduler.node(scheduler.nodes.length), name });
-      else scheduler.move(scheduler.add(null, name, "default"), "active");
+      if (kind === "Node") {
+        const [, key, value, effect] = /- key: (\S+)\n +value: (\S+)\n +effect: (\S+)/.exec(document) ?? [];
+        scheduler.nodes.push({ ...scheduler.node(scheduler.nodes.length), name, taints: key ? [`${key}=${value}:${effect}`] : [] });
+      } else {
+        const pod = scheduler.add(null, name, "default");
+        pod.isLucky = true;
+        scheduler.move(pod, "active");
+      }
       created.push(`${kind} ${kind === "Node" ? "" : "default/"}${name}`);
     }
     return { created, updated: [], unchanged: 0 };

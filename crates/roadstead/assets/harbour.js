@@ -53,7 +53,7 @@ export class Harbour {
         { class: `box place-${place.id}`, href: `#place/${place.id}` },
         tide,
         h("span", { class: "name" }, h("i", { class: "mark", "aria-hidden": "true" }, place.mark), place.name),
-        h("span", { class: "row" }, number, share),
+        h("span", { class: "row" }, number, h("span", { class: "unseen" }, " pods, "), share),
         h("span", { class: "says" }, place.says),
         line,
       );
@@ -121,13 +121,13 @@ export class Harbour {
     const counts = activity?.counts ?? status?.counts;
     if (!counts) return;
     const waiting = PLACES.reduce((sum, { id }) => sum + (counts[id] ?? 0), 0);
-    for (const { id, name, says } of PLACES) {
+    for (const { id, name } of PLACES) {
       const parts = this.#boxes.get(id);
       const depth = counts[id] ?? 0;
       setText(parts.number, compact(depth));
       setText(parts.share, waiting && depth ? percent(depth / waiting) : "");
       setBar(parts.line, waiting ? depth / waiting : 0);
-      setAttribute(parts.box, "aria-label", `${name}: ${count(depth)} pods, ${says}. List them.`);
+      setAttribute(parts.box, "title", `${count(depth)} ${name.toLowerCase()}: list them`);
     }
     this.#updateCourses(flows);
     const binding = counts.binding ?? 0;
