@@ -24,13 +24,15 @@ export function contrasts(page, selectors) {
       }
       return [255, 255, 255, 255];
     };
-    return Object.fromEntries(wanted.map((selector) => {
-      const all = [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
-      const found = all.map((element) => {
-        const [one, other] = [rgba(getComputedStyle(element).color), behind(element)].map(luminance);
-        return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-      });
-      return [selector, found.length ? Math.min(...found) : 0];
-    }));
+    return Object.fromEntries(
+      wanted.map((selector) => {
+        const all = [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+        const found = all.map((element) => {
+          const [one, other] = [rgba(getComputedStyle(element).color), behind(element)].map(luminance);
+          return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        });
+        return [selector, found.length ? Math.min(...found) : 0];
+      }),
+    );
   }, selectors);
 }

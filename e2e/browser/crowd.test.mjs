@@ -19,13 +19,19 @@ after(() => browser?.close());
 
 async function check(url, shot) {
   const { page, problems, close } = await openPage(browser, url, { hash: "#place/unschedulable" });
-  await page.waitForFunction(() => document.querySelectorAll("#pane tbody tr").length >= 50, null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelectorAll("#pane tbody tr").length >= 50, null, {
+    timeout: 60000,
+  });
   const total = numberIn((await page.textContent("#pane .tools .note")).split(" of ")[1]);
   const measured = await measure(page, FOR_MS);
-  const moves = await page.$$eval(".course:not([hidden]) b", (all) => all.map((label) => label.textContent).join(" "));
+  const moves = await page.$$eval(".course:not([hidden]) b", (all) =>
+    all.map((label) => label.textContent).join(" "),
+  );
   console.log(`${shot}: ${total} unschedulable, courses ${moves}`);
   console.log(`${shot}: a timer is late by ${JSON.stringify(measured.delays)} ms`);
-  console.log(`${shot}: frames are apart by ${JSON.stringify(measured.frames)} ms; ${measured.elements} elements`);
+  console.log(
+    `${shot}: frames are apart by ${JSON.stringify(measured.frames)} ms; ${measured.elements} elements`,
+  );
   await shoot(page, shot);
   assert.ok(measured.delays.p95 < USUALLY_MS, `p95 of delays is ${measured.delays.p95} ms`);
   assert.ok(measured.delays.longest < AT_MOST_MS, `the longest delay is ${measured.delays.longest} ms`);
@@ -44,15 +50,19 @@ test("with 100,000 waiting pods and 5,000 moves a second", async () => {
   }
 });
 
-test("with 100,000 waiting pods in the program itself", { skip: isFake && "there is only the fake" }, async () => {
-  const program = await startProgram([manifest("crowd.yaml")]);
-  try {
-    assert.ok((await waitFor100000(program.url)) >= 90000);
-    await check(program.url, "crowd");
-  } finally {
-    await program.stop();
-  }
-});
+test(
+  "with 100,000 waiting pods in the program itself",
+  { skip: isFake && "there is only the fake" },
+  async () => {
+    const program = await startProgram([manifest("crowd.yaml")]);
+    try {
+      assert.ok((await waitFor100000(program.url)) >= 90000);
+      await check(program.url, "crowd");
+    } finally {
+      await program.stop();
+    }
+  },
+);
 
 /** How many wait in all, once as many as are to come have come. */
 async function waitFor100000(url) {

@@ -12,7 +12,13 @@ const CAUSES = {
   "unschedulable active": ["NodeAdd", "NodeUpdateNodeTaint", "UnschedulableTimeout"],
   "backoff active": ["BackoffComplete"],
 };
-const PLUGINS = ["NodeResourcesFit", "TaintToleration", "NodeAffinity", "InterPodAffinity", "PodTopologySpread"];
+const PLUGINS = [
+  "NodeResourcesFit",
+  "TaintToleration",
+  "NodeAffinity",
+  "InterPodAffinity",
+  "PodTopologySpread",
+];
 
 export class FakeScheduler {
   constructor({ waiting = 400, movesPerSecond = 40, nodes = 60, anchored = {}, seed = 7 } = {}) {
@@ -31,7 +37,9 @@ export class FakeScheduler {
     this.nodes = Array.from({ length: nodes }, (_, index) => this.node(index));
     for (let index = 0; index < waiting; index += 1) {
       const chance = this.random();
-      this.add(chance < 0.86 ? "unschedulable" : chance < 0.94 ? "backoff" : chance < 0.97 ? "gated" : "active");
+      this.add(
+        chance < 0.86 ? "unschedulable" : chance < 0.94 ? "backoff" : chance < 0.97 ? "gated" : "active",
+      );
     }
     // These stay where they are.
     for (const [name, place] of Object.entries(anchored)) this.add(place, name, "default").isAnchored = true;
@@ -58,7 +66,16 @@ export class FakeScheduler {
 
   add(place, name = `boat-${this.number}`, namespace = this.number % 5 ? "default" : "batch") {
     this.number += 1;
-    const pod = { namespace, name, uid: `uid-${this.number}`, priority: this.number % 40 ? 0 : 1000, attempts: place === "active" ? 0 : 3, queued: this.now() - this.random() * 500, since: this.now(), place: null };
+    const pod = {
+      namespace,
+      name,
+      uid: `uid-${this.number}`,
+      priority: this.number % 40 ? 0 : 1000,
+      attempts: place === "active" ? 0 : 3,
+      queued: this.now() - this.random() * 500,
+      since: this.now(),
+      place: null,
+    };
     this.pods.set(`${namespace}/${name}`, pod);
     this.put(pod, place);
     return pod;
@@ -101,7 +118,8 @@ export class FakeScheduler {
       this.totals.bound += 1;
       pod.node = this.pick(this.nodes)?.name;
     }
-    if (this.recent.length < 50 || this.random() < 0.1) this.recent.push({ at: this.now(), namespace: pod.namespace, name: pod.name, from, to, cause });
+    if (this.recent.length < 50 || this.random() < 0.1)
+      this.recent.push({ at: this.now(), namespace: pod.namespace, name: pod.name, from, to, cause });
     if (this.recent.length > 50) this.recent.shift();
   }
 
@@ -148,26 +166,78 @@ export class FakeScheduler {
     const { active, backoff, unschedulable, gated, inFlight } = this.counts();
     const wave = swing === undefined ? 1 : 1 + swing * 0.25;
     const since = (name) => this.totals[name] - this.atSample[name];
-    const busy = swing === undefined ? [since("attempts"), since("bound"), since("moves")] : [0.3, 0.1, 1].map((part) => Math.round(this.movesPerSecond * part * wave * (0.8 + this.random() * 0.4)));
+    const busy =
+      swing === undefined
+        ? [since("attempts"), since("bound"), since("moves")]
+        : [0.3, 0.1, 1].map((part) =>
+            Math.round(this.movesPerSecond * part * wave * (0.8 + this.random() * 0.4)),
+          );
     this.atSample = { ...this.totals };
-    return [Math.round(active * wave), Math.round(backoff * wave), Math.round(unschedulable * (swing === undefined ? 1 : 0.9 + swing * 0.08)), gated, Math.round(inFlight * wave), ...busy, 0.4 * wave * (0.8 + this.random() * 0.4), 40 * wave * (0.7 + this.random() * 0.6)];
+    return [
+      Math.round(active * wave),
+      Math.round(backoff * wave),
+      Math.round(unschedulable * (swing === undefined ? 1 : 0.9 + swing * 0.08)),
+      gated,
+      Math.round(inFlight * wave),
+      ...busy,
+      0.4 * wave * (0.8 + this.random() * 0.4),
+      40 * wave * (0.7 + this.random() * 0.6),
+    ];
   }
 
   /** The document of /activity, with samples from the given one on. */
   activity(from = 0) {
     const first = Math.max(from, this.samples.length - 600);
     const scale = this.totals.moves + 1000;
-    const events = ["AssignedPodDelete", "NodeAdd", "NodeUpdateNodeTaint", "NodeUpdateNodeLabel", "PodUpdatePodLabel", "AssignedPodAdd", "NodeUpdateNodeAllocatable", "PersistentVolumeClaimAdd"].map((event, index) => {
+    const events = [
+      "AssignedPodDelete",
+      "NodeAdd",
+      "NodeUpdateNodeTaint",
+      "NodeUpdateNodeLabel",
+      "PodUpdatePodLabel",
+      "AssignedPodAdd",
+      "NodeUpdateNodeAllocatable",
+      "PersistentVolumeClaimAdd",
+    ].map((event, index) => {
       const woke = Math.round(scale / (index + 1.5));
       const placed = Math.round(woke * [0.41, 0.83, 0.12, 0.05, 0, 0.3, 0.66, 0.9][index]);
-      return { event, seen: Math.round(scale / (index + 1)), woke, placed, precision: placed / woke, seconds: scale * 2e-6 };
+      return {
+        event,
+        seen: Math.round(scale / (index + 1)),
+        woke,
+        placed,
+        precision: placed / woke,
+        seconds: scale * 2e-6,
+      };
     });
-    const hints = events.flatMap(({ event }, index) => PLUGINS.slice(0, 3).map((plugin, at) => {
-      const asked = Math.round(scale / (index + at + 1));
-      const queue = Math.round(asked * 0.3);
-      return { plugin, event, asked, queue, skip: asked - queue, error: 0, woke: queue, placed: Math.round(queue / (at + 2)), precision: 1 / (at + 2), seconds: asked * 1.3e-6 };
-    }));
-    return { now: this.now(), counts: this.counts(), totals: this.totals, flows: [...this.flows.values()], series: { step: 1, start: first, samples: this.samples.slice(first) }, events, hints, recent: this.recent };
+    const hints = events.flatMap(({ event }, index) =>
+      PLUGINS.slice(0, 3).map((plugin, at) => {
+        const asked = Math.round(scale / (index + at + 1));
+        const queue = Math.round(asked * 0.3);
+        return {
+          plugin,
+          event,
+          asked,
+          queue,
+          skip: asked - queue,
+          error: 0,
+          woke: queue,
+          placed: Math.round(queue / (at + 2)),
+          precision: 1 / (at + 2),
+          seconds: asked * 1.3e-6,
+        };
+      }),
+    );
+    return {
+      now: this.now(),
+      counts: this.counts(),
+      totals: this.totals,
+      flows: [...this.flows.values()],
+      series: { step: 1, start: first, samples: this.samples.slice(first) },
+      events,
+      hints,
+      recent: this.recent,
+    };
   }
 
   queue({ place, search = "", sort = "place", limit = "100", continue: token = "0" }) {
@@ -182,11 +252,27 @@ export class FakeScheduler {
     const first = Number(token);
     const items = all.slice(first, first + Number(limit)).map((pod, index) => this.item(pod, first + index));
     const end = first + items.length;
-    return { now: this.now(), total: all.length, items, ...(end < all.length ? { continue: String(end) } : {}) };
+    return {
+      now: this.now(),
+      total: all.length,
+      items,
+      ...(end < all.length ? { continue: String(end) } : {}),
+    };
   }
 
   item({ namespace, name, uid, place, priority, attempts, queued, since }, position) {
-    const item = { namespace, name, uid, place, priority, attempts, queued, since, rejectors: [], scheduler: "default-scheduler" };
+    const item = {
+      namespace,
+      name,
+      uid,
+      place,
+      priority,
+      attempts,
+      queued,
+      since,
+      rejectors: [],
+      scheduler: "default-scheduler",
+    };
     if (place === "active") item.position = position;
     if (place === "backoff") item.backoffUntil = since + 8;
     if (place === "gated") item.gatedBy = "SchedulingGates";
@@ -201,7 +287,20 @@ export class FakeScheduler {
     const { namespace, name, place, attempts, queued, since } = pod;
     const number = this.nodes.length;
     const isWaiting = place !== "bound" && place !== "gone";
-    const explanation = { namespace, name, at: this.now(), place, since, attempts, nodes: number, fits: place === "active" ? 3 : 0, rejectors: [], changes: [], tried: 0, untried: 0 };
+    const explanation = {
+      namespace,
+      name,
+      at: this.now(),
+      place,
+      since,
+      attempts,
+      nodes: number,
+      fits: place === "active" ? 3 : 0,
+      rejectors: [],
+      changes: [],
+      tried: 0,
+      untried: 0,
+    };
     if (place === "active") explanation.before = pod.index;
     if (place === "backoff") explanation.until = since + 8;
     if (place === "gated") explanation.by = "SchedulingGates";
@@ -210,10 +309,35 @@ export class FakeScheduler {
       Object.assign(explanation, {
         message: `0/${number} nodes are available: 44 Insufficient cpu, 16 node(s) had untolerated taint(s). preemption: 0/${number} nodes are available: ${number} No preemption victims found for incoming pod.`,
         rejectors: [
-          { plugin: "TaintToleration", isWaitedFor: true, reasons: [{ reason: "node(s) had untolerated taint(s)", nodes: 16 }], satisfiedBy: ["a node without taint dedicated=gpu:NoSchedule, which 16 nodes have, or a toleration of it"], retriedOn: [news("NodeAdd", "a node is added"), news("NodeUpdateNodeTaint", "the taints of a node change"), news("PodUpdatePodToleration", "a pod tolerates more")] },
-          { plugin: "NodeResourcesFit", isWaitedFor: true, reasons: [{ reason: "Insufficient cpu", nodes: 44 }], satisfiedBy: ["a node with 300m more cpu free; berth-7 is nearest"], retriedOn: [news("AssignedPodDelete", "a pod on a node is deleted"), news("NodeAdd", "a node is added"), news("NodeUpdateNodeAllocatable", "what a node can be asked for changes")] },
+          {
+            plugin: "TaintToleration",
+            isWaitedFor: true,
+            reasons: [{ reason: "node(s) had untolerated taint(s)", nodes: 16 }],
+            satisfiedBy: [
+              "a node without taint dedicated=gpu:NoSchedule, which 16 nodes have, or a toleration of it",
+            ],
+            retriedOn: [
+              news("NodeAdd", "a node is added"),
+              news("NodeUpdateNodeTaint", "the taints of a node change"),
+              news("PodUpdatePodToleration", "a pod tolerates more"),
+            ],
+          },
+          {
+            plugin: "NodeResourcesFit",
+            isWaitedFor: true,
+            reasons: [{ reason: "Insufficient cpu", nodes: 44 }],
+            satisfiedBy: ["a node with 300m more cpu free; berth-7 is nearest"],
+            retriedOn: [
+              news("AssignedPodDelete", "a pod on a node is deleted"),
+              news("NodeAdd", "a node is added"),
+              news("NodeUpdateNodeAllocatable", "what a node can be asked for changes"),
+            ],
+          },
         ],
-        changes: [{ plugin: "NodeResourcesFit", change: "it asked 300m less cpu", nodes: 1 }, { plugin: "TaintToleration", change: "it tolerated dedicated=gpu:NoSchedule", nodes: 16 }],
+        changes: [
+          { plugin: "NodeResourcesFit", change: "it asked 300m less cpu", nodes: 1 },
+          { plugin: "TaintToleration", change: "it tolerated dedicated=gpu:NoSchedule", nodes: 16 },
+        ],
         tried: 12,
       });
     }
@@ -221,16 +345,53 @@ export class FakeScheduler {
     for (let attempt = 1; attempt <= Math.min(attempts, 3); attempt += 1) {
       const at = queued + attempt * 11.4;
       entries.push({ at, what: "popped", attempt, early: false });
-      entries.push({ at, what: "refused", plugin: "NodeResourcesFit", reason: "Insufficient cpu", nodes: 44 });
-      entries.push({ at, what: "refused", plugin: "TaintToleration", reason: "node(s) had untolerated taint(s)", nodes: 16 });
+      entries.push({
+        at,
+        what: "refused",
+        plugin: "NodeResourcesFit",
+        reason: "Insufficient cpu",
+        nodes: 44,
+      });
+      entries.push({
+        at,
+        what: "refused",
+        plugin: "TaintToleration",
+        reason: "node(s) had untolerated taint(s)",
+        nodes: 16,
+      });
       entries.push({ at, what: "moved", to: "unschedulable", cause: "ScheduleAttemptFailure" });
-      entries.push({ at: at + 4, what: "hint", event: "AssignedPodAdd", plugin: "NodeResourcesFit", verdict: "skip", times: 14, until: at + 6, forClass: true });
-      entries.push({ at: at + 6, what: "hint", event: "AssignedPodDelete", plugin: "NodeResourcesFit", verdict: "queue", times: 1, until: at + 6, forClass: true });
+      entries.push({
+        at: at + 4,
+        what: "hint",
+        event: "AssignedPodAdd",
+        plugin: "NodeResourcesFit",
+        verdict: "skip",
+        times: 14,
+        until: at + 6,
+        forClass: true,
+      });
+      entries.push({
+        at: at + 6,
+        what: "hint",
+        event: "AssignedPodDelete",
+        plugin: "NodeResourcesFit",
+        verdict: "queue",
+        times: 1,
+        until: at + 6,
+        forClass: true,
+      });
       entries.push({ at: at + 6, what: "moved", to: "backoff", cause: "AssignedPodDelete", until: at + 8 });
     }
     if (place === "bound") entries.push({ at: since, what: "bound", node: pod.node, attempts });
     const history = { namespace, name, queued, dropped: attempts > 3 ? 19 : 0, entries };
-    return { namespace, name, now: this.now(), ...(isWaiting || place === "bound" ? { explanation } : {}), history, text: "" };
+    return {
+      namespace,
+      name,
+      now: this.now(),
+      ...(isWaiting || place === "bound" ? { explanation } : {}),
+      history,
+      text: "",
+    };
   }
 }
 

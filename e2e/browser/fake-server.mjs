@@ -9,7 +9,8 @@ import { FakeScheduler } from "./fake-scheduler.mjs";
 
 const ASSETS = fileURLToPath(new URL("../../crates/roadstead/assets/", import.meta.url));
 const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
-const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'";
+const POLICY =
+  "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'";
 const TICK_MS = 250;
 
 /** Starts it on a port of loopback; `mode` is run, serve or replay. */
@@ -42,10 +43,13 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
       return;
     }
     try {
-      if (moods.delayMs && url.pathname.startsWith("/api/")) await new Promise((resolve) => setTimeout(resolve, moods.delayMs));
+      if (moods.delayMs && url.pathname.startsWith("/api/"))
+        await new Promise((resolve) => setTimeout(resolve, moods.delayMs));
       await answer(request, response, url);
     } catch (error) {
-      send(response, error.code ?? 500, { error: { code: error.code ?? 500, reason: error.reason ?? "Internal", message: error.message } });
+      send(response, error.code ?? 500, {
+        error: { code: error.code ?? 500, reason: error.reason ?? "Internal", message: error.message },
+      });
     }
   });
 
@@ -58,7 +62,8 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
       replay.at = JSON.parse(await body(request)).at;
       return send(response, 200, status());
     }
-    if (request.method === "POST" && kind === "manifests") return send(response, 200, apply(await body(request)));
+    if (request.method === "POST" && kind === "manifests")
+      return send(response, 200, apply(await body(request)));
     if (request.method === "DELETE") return send(response, 200, drop(kind, rest));
     if (kind === "status") return send(response, 200, status());
     if (kind === "activity") return send(response, 200, scheduler.activity());
@@ -79,7 +84,13 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
     if (kind === "nodes" && rest.length) {
       const node = scheduler.nodes.find(({ name }) => name === rest[0]);
       if (!node) throw refusal(404, "NotFound", `no node ${rest[0]} is known`);
-      const podsOnIt = Array.from({ length: 12 }, (_, index) => ({ namespace: "default", name: `boat-${index}`, priority: 0, cpu: 500, memory: 2 ** 28 }));
+      const podsOnIt = Array.from({ length: 12 }, (_, index) => ({
+        namespace: "default",
+        name: `boat-${index}`,
+        priority: 0,
+        cpu: 500,
+        memory: 2 ** 28,
+      }));
       return send(response, 200, { ...node, podsOnIt });
     }
     if (kind === "nodes") return send(response, 200, nodes(parameters));
@@ -88,22 +99,41 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
 
   function nodes({ search = "", limit = "100", continue: token = "0" }) {
     const all = scheduler.nodes.filter(({ name }) => name.includes(search));
-    const sum = (id) => ({ allocatable: total(all, id, "allocatable"), requested: total(all, id, "requested") });
+    const sum = (id) => ({
+      allocatable: total(all, id, "allocatable"),
+      requested: total(all, id, "requested"),
+    });
     const histogram = Array(10).fill(0);
-    for (const { cpu } of all) histogram[Math.min(9, Math.floor((cpu.requested / cpu.allocatable) * 10))] += 1;
+    for (const { cpu } of all)
+      histogram[Math.min(9, Math.floor((cpu.requested / cpu.allocatable) * 10))] += 1;
     const end = Number(token) + Number(limit);
-    return { now: scheduler.now(), total: all.length, summary: { cpu: sum("cpu"), memory: sum("memory"), pods: sum("pods"), histogram }, items: all.slice(Number(token), end), ...(end < all.length ? { continue: String(end) } : {}) };
+    return {
+      now: scheduler.now(),
+      total: all.length,
+      summary: { cpu: sum("cpu"), memory: sum("memory"), pods: sum("pods"), histogram },
+      items: all.slice(Number(token), end),
+      ...(end < all.length ? { continue: String(end) } : {}),
+    };
   }
 
   function apply(text) {
     const created = [];
     for (const document of text.split(/^---$/m)) {
       const [kind] = /(?<=^kind: ).*/m.exec(document) ?? [];
-      const [name] = /(?<=^  name: ).*/m.exec(document) ?? [];
-      if (!kind || !name) throw refusal(400, "BadRequest", "document 1: kind: is missing\ndocument 1: metadata.name: is missing");
+      const [name] = /(?<=^ {2}name: ).*/m.exec(document) ?? [];
+      if (!kind || !name)
+        throw refusal(
+          400,
+          "BadRequest",
+          "document 1: kind: is missing\ndocument 1: metadata.name: is missing",
+        );
       if (kind === "Node") {
         const [, key, value, effect] = /- key: (\S+)\n +value: (\S+)\n +effect: (\S+)/.exec(document) ?? [];
-        scheduler.nodes.push({ ...scheduler.node(scheduler.nodes.length), name, taints: key ? [`${key}=${value}:${effect}`] : [] });
+        scheduler.nodes.push({
+          ...scheduler.node(scheduler.nodes.length),
+          name,
+          taints: key ? [`${key}=${value}:${effect}`] : [],
+        });
       } else {
         const pod = scheduler.add(null, name, "default");
         pod.isLucky = true;
@@ -161,7 +191,10 @@ async function file(response, pathname) {
   const content = await readFile(join(ASSETS, name)).catch(() => {
     throw refusal(404, "NotFound", `there is nothing at ${pathname}`);
   });
-  response.writeHead(200, { "content-type": `${TYPES[extname(name)]}; charset=utf-8`, "content-security-policy": POLICY });
+  response.writeHead(200, {
+    "content-type": `${TYPES[extname(name)]}; charset=utf-8`,
+    "content-security-policy": POLICY,
+  });
   response.end(content);
 }
 

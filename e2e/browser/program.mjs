@@ -61,11 +61,15 @@ export async function openPage(browser, url, { hash = "", isReady = true, ...opt
   const page = await context.newPage();
   const problems = [];
   const requests = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
+  page.on(
+    "console",
+    (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()),
+  );
   page.on("pageerror", (error) => problems.push(error.stack));
   page.on("request", (request) => requests.push(request.url()));
   await page.goto(url + hash);
-  if (isReady) await page.waitForFunction(() => /\d/.test(document.querySelector(".place-active .depth")?.textContent));
+  if (isReady)
+    await page.waitForFunction(() => /\d/.test(document.querySelector(".place-active .depth")?.textContent));
   return { page, problems, requests, close: () => context.close() };
 }
 

@@ -20,7 +20,8 @@ export function measure(page, forMs) {
     }
     const sum = (values) => {
       const sorted = values.slice(2).sort((one, other) => one - other);
-      const at = (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] * 10) / 10;
+      const at = (share) =>
+        Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] * 10) / 10;
       return { number: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), longest: at(1) };
     };
     return { delays: sum(delays), frames: sum(frames), elements: document.querySelectorAll("*").length };

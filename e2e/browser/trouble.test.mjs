@@ -44,7 +44,10 @@ test("a lost connection is told, and found again by itself", async () => {
 test("the plots have no gap after a connection was lost", async () => {
   await withFake({}, async (fake) => {
     const { page, close } = await openPage(browser, fake.url);
-    await until(page, () => Number(document.querySelector(".plot .stage").getAttribute("aria-valuemax")) === 599);
+    await until(
+      page,
+      () => Number(document.querySelector(".plot .stage").getAttribute("aria-valuemax")) === 599,
+    );
     fake.moods.isDown = true;
     fake.dropStreams();
     await page.waitForTimeout(3500);
@@ -52,7 +55,11 @@ test("the plots have no gap after a connection was lost", async () => {
     await until(page, () => document.getElementById("connection").textContent === "");
     await page.focus(".plot .stage");
     const newest = await page.getAttribute(".plot .stage", "aria-valuetext");
-    await until(page, (text) => document.querySelector(".plot .stage").getAttribute("aria-valuetext") !== text, newest);
+    await until(
+      page,
+      (text) => document.querySelector(".plot .stage").getAttribute("aria-valuetext") !== text,
+      newest,
+    );
     assert.equal(await page.getAttribute(".plot .stage", "aria-valuemax"), "599");
     await close();
   });
@@ -67,7 +74,11 @@ test("slow answers leave the page usable", async () => {
     await page.keyboard.press("5");
     await until(page, () => document.querySelector("#pane tbody tr"));
     assert.match(await page.textContent("#pane-title"), /Gated/);
-    assert.match(await page.textContent("#pane tbody"), /held by SchedulingGates/, "the late answer of the other place is not shown");
+    assert.match(
+      await page.textContent("#pane tbody"),
+      /held by SchedulingGates/,
+      "the late answer of the other place is not shown",
+    );
     assert.deepEqual(problems, []);
     await close();
   });

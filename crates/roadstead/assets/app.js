@@ -5,7 +5,8 @@ import { byId, fillRows, setHidden, setText } from "./dom.js";
 import { Harbour, fillFlows } from "./harbour.js";
 import { Live } from "./live.js";
 import { startLog } from "./log.js";
-import { Nodes, nodeView } from "./nodes.js";
+import { nodeView } from "./node.js";
+import { Nodes } from "./nodes.js";
 import { Pane } from "./pane.js";
 import { placeView } from "./place.js";
 import { DEPTH, Plot, THROUGHPUT, WAIT } from "./plots.js";
@@ -22,13 +23,21 @@ const FLOWS_EVERY_MS = 1000;
 const live = new Live();
 startTheme(byId("theme"));
 new Harbour(byId("harbour"), live);
-startLog(byId("log"), live);
-for (const [id, kind] of [["plot-depth", DEPTH], ["plot-throughput", THROUGHPUT], ["plot-wait", WAIT]]) {
+startLog(byId("log"), byId("log-none"), live);
+for (const [id, kind] of [
+  ["plot-depth", DEPTH],
+  ["plot-throughput", THROUGHPUT],
+  ["plot-wait", WAIT],
+]) {
   new Plot(byId(id), live, kind);
 }
-const table = (kind) => ({ rows: byId(`${kind}-rows`), more: byId(`${kind}-more`), none: byId(`${kind}-none`) });
+const table = (kind) => ({
+  rows: byId(`${kind}-rows`),
+  more: byId(`${kind}-more`),
+  none: byId(`${kind}-none`),
+});
 new WakeUps(live, { events: table("events"), hints: table("hints") });
-const nodes = new Nodes(live, {
+const nodes = new Nodes({
   section: byId("nodes"),
   summary: byId("node-summary"),
   histogram: byId("node-histogram"),
@@ -50,7 +59,12 @@ const pane = new Pane(
     node: nodeView((name) => changes.nodeTools(name)),
   },
 );
-const search = new Search({ form: byId("search"), input: byId("search-input"), list: byId("search-list"), note: byId("search-note") });
+const search = new Search({
+  form: byId("search"),
+  input: byId("search-input"),
+  list: byId("search-list"),
+  note: byId("search-note"),
+});
 startReplay(live, {
   bar: byId("replay"),
   slider: byId("replay-at"),
@@ -75,7 +89,10 @@ function startHeader() {
     if (mode === "run" && leads === false) notes.push("stands by: another one leads");
     if (speed && speed !== 1 && mode !== "replay") notes.push(`${speed} × real time`);
     setText(byId("mode-note"), notes.join(", "));
-    setText(byId("about"), `Roadstead ${version ?? ""}, scheduling ${count(number)} nodes as ${schedulers.join(", ") || "no scheduler"}`);
+    setText(
+      byId("about"),
+      `Roadstead ${version ?? ""}, scheduling ${count(number)} nodes as ${schedulers.join(", ") || "no scheduler"}`,
+    );
     setHidden(byId("add-open"), !canChange);
     setHidden(byId("add-key"), !canChange);
   });
@@ -84,16 +101,15 @@ function startHeader() {
     showTitle();
   });
   live.addEventListener("connection", () => {
-    const isLost = live.lostSince !== null;
-    document.body.classList.toggle("lost", isLost);
-    setText(byId("connection"), isLost ? "No connection to the scheduler. What you see is the last that is known; trying again." : "");
+    document.body.classList.toggle("lost", live.trouble !== null);
+    setText(byId("connection"), live.trouble ?? "");
   });
   byId("add-open").addEventListener("click", () => changes.open());
   byId("help-open").addEventListener("click", () => byId("help").showModal());
   byId("help-close").addEventListener("click", () => byId("help").close());
 }
 
-/** The title says what one wants to know of a page in the background. */
+/** What one wants to know first, in the page's title and its first line. */
 function showTitle() {
   const { counts } = live.activity;
   const waiting = PLACES.reduce((sum, { id }) => sum + (counts[id] ?? 0), 0);

@@ -92,7 +92,8 @@ export class Changes {
       button.tabIndex = name === tab ? 0 : -1;
       setHidden(byId(`panel-${name}`), name !== tab);
       // A field that cannot be seen must not keep the form from being sent.
-      for (const field of byId(`panel-${name}`).querySelectorAll("input, select, textarea")) field.disabled = name !== tab;
+      for (const field of byId(`panel-${name}`).querySelectorAll("input, select, textarea"))
+        field.disabled = name !== tab;
     }
     setHidden(byId("as-yaml"), tab === "yaml");
     this.#say("", "");
@@ -148,7 +149,10 @@ export class Changes {
 
 function summary(created, updated, unchanged) {
   const parts = [];
-  const some = (names) => (names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${count(names.length - 3)} more` : names.join(", "));
+  const some = (names) =>
+    names.length > 3
+      ? `${names.slice(0, 3).join(", ")} and ${count(names.length - 3)} more`
+      : names.join(", ");
   if (created.length) parts.push(`Created ${some(created)}.`);
   if (updated.length) parts.push(`Updated ${some(updated)}.`);
   if (unchanged) parts.push(`${count(unchanged)} unchanged.`);

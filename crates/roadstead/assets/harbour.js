@@ -1,7 +1,17 @@
 // The harbour chart: the places of the queue, and how pods move between them. Pods are never drawn
 // one by one: a course is as broad as its rate, and a few lights travel along it.
 
-import { h, onResize, prepareCanvas, setAttribute, setHidden, setText, setBar, bar, stillness } from "./dom.js";
+import {
+  h,
+  onResize,
+  prepareCanvas,
+  setAttribute,
+  setHidden,
+  setText,
+  setBar,
+  bar,
+  stillness,
+} from "./dom.js";
 import { NARROW, WIDE } from "./harbour-layout.js";
 import { COLUMN } from "./live.js";
 import { colour, theme } from "./theme.js";
@@ -34,6 +44,7 @@ export class Harbour {
     live.addEventListener("activity", () => this.#update());
     live.addEventListener("series", () => this.#drawTides());
     live.addEventListener("status", () => this.#update());
+    live.addEventListener("connection", () => this.#run());
     new IntersectionObserver((entries) => {
       this.#isSeen = entries.at(-1).isIntersecting;
       this.#run();
@@ -52,7 +63,12 @@ export class Harbour {
         "a",
         { class: `box place-${place.id}`, href: `#place/${place.id}` },
         tide,
-        h("span", { class: "name" }, h("i", { class: "mark", "aria-hidden": "true" }, place.mark), place.name),
+        h(
+          "span",
+          { class: "name" },
+          h("i", { class: "mark", "aria-hidden": "true" }, place.mark),
+          place.name,
+        ),
         h("span", { class: "row" }, number, h("span", { class: "unseen" }, " pods, "), share),
         h("span", { class: "says" }, place.says),
         line,
@@ -60,10 +76,20 @@ export class Harbour {
       this.#stage.append(box);
       this.#boxes.set(place.id, { box, tide, number, share, line, column: COLUMN[place.id] });
     }
-    for (const [id, name] of [["new", "New pods"], ["bound", "Bound"], ["gone", "Deleted"]]) {
+    for (const [id, name] of [
+      ["new", "New pods"],
+      ["bound", "Bound"],
+      ["gone", "Deleted"],
+    ]) {
       const number = h("b", { class: "depth" }, "–");
       const note = h("span", { class: "says" });
-      const box = h("div", { class: `box port port-${id}` }, h("span", { class: "name" }, name), number, note);
+      const box = h(
+        "div",
+        { class: `box port port-${id}` },
+        h("span", { class: "name" }, name),
+        number,
+        note,
+      );
       this.#stage.append(box);
       this.#boxes.set(id, { box, number, note });
     }
@@ -109,7 +135,10 @@ export class Harbour {
       box.style.height = part(high, height);
     }
     for (const [key, { label }] of this.#courses) {
-      const { label: [left, top], align } = courses[key];
+      const {
+        label: [left, top],
+        align,
+      } = courses[key];
       label.style.left = part(left, width);
       label.style.top = part(top, height);
       label.className = `course ${align}`;
@@ -170,7 +199,8 @@ export class Harbour {
 
   #run() {
     const isBusy = [...this.#courses.values()].some((course) => course.rate > 0);
-    const wanted = isBusy && this.#isSeen && !document.hidden && !stillness.matches;
+    const isLive = this.#live.trouble === null && !document.hidden;
+    const wanted = isBusy && isLive && this.#isSeen && !stillness.matches;
     if (wanted === this.#isRunning) return;
     this.#isRunning = wanted;
     if (!wanted) {
@@ -201,7 +231,9 @@ export class Harbour {
     context.lineCap = "round";
     for (const course of this.#courses.values()) {
       // A course that nobody ever took is no news, except the one way through.
-      const isMain = ["new active", "active inFlight", "inFlight bound"].includes(`${course.from} ${course.to}`);
+      const isMain = ["new active", "active inFlight", "inFlight bound"].includes(
+        `${course.from} ${course.to}`,
+      );
       if (!course.total && !isMain) continue;
       const isBusy = course.rate > 0;
       const breadth = isBusy ? 1.5 + 2.2 * Math.log10(1 + course.rate) : 1;
@@ -252,10 +284,27 @@ export class Harbour {
 
 /** The same as a table, for who does not see the chart, and for what it leaves out. */
 export function fillFlows(rows, live, fillRows) {
-  const flows = [...live.flows.values()].sort((one, other) => other.rate - one.rate || other.count - one.count);
-  const make = () => h("tr", null, h("th", { scope: "row" }), h("td"), h("td"), h("td", { class: "n" }), h("td", { class: "n" }));
+  const flows = [...live.flows.values()].sort(
+    (one, other) => other.rate - one.rate || other.count - one.count,
+  );
+  const make = () =>
+    h(
+      "tr",
+      null,
+      h("th", { scope: "row" }),
+      h("td"),
+      h("td"),
+      h("td", { class: "n" }),
+      h("td", { class: "n" }),
+    );
   fillRows(rows, flows.slice(0, 100), make, (row, flow) => {
-    const texts = [placeWords(flow.from), placeWords(flow.to), causeWords(flow.cause), rate(flow.rate), count(flow.count)];
+    const texts = [
+      placeWords(flow.from),
+      placeWords(flow.to),
+      causeWords(flow.cause),
+      rate(flow.rate),
+      count(flow.count),
+    ];
     texts.forEach((text, index) => setText(row.children[index], text));
     row.children[2].title = flow.cause;
   });

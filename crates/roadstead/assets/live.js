@@ -4,9 +4,12 @@ import { ask } from "./api.js";
 
 const KEPT_SAMPLES = 600;
 const RATE_WINDOW_MS = 4000;
+const SHORTEST_RATE_SECONDS = 0.9;
 const STATUS_EVERY_MS = 5000;
 const RETRY_FIRST_MS = 1000;
 const RETRY_LAST_MS = 15000;
+
+const SILENCE = "No connection to the scheduler. What you see is the last that is known; trying again.";
 
 /** Columns of a sample of the series. */
 export const COLUMN = {
@@ -29,8 +32,8 @@ export const COLUMN = {
 export class Live extends EventTarget {
   status = null;
   activity = null;
-  /** Since when there is no connection; `null` while there is one. */
-  lostSince = null;
+  /** Why nothing is heard; `null` while something is. */
+  trouble = null;
   /** Flows with their rates, by `from to cause`. */
   flows = new Map();
   series = { step: 1, start: 0, samples: [] };
@@ -60,14 +63,14 @@ export class Live extends EventTarget {
       this.status = await ask("status");
       this.#tell("status");
     } catch (error) {
-      if (error.isSilence) this.#lost();
+      this.#lost(error.isSilence ? SILENCE : `The scheduler refuses to answer: ${error.message}`);
     }
   }
 
   /** The scheduler's time now, as far as can be told. */
   now() {
     const known = this.activity?.now ?? this.status?.now ?? 0;
-    if (this.status?.mode === "replay" || this.lostSince !== null) return known;
+    if (this.status?.mode === "replay" || this.trouble !== null) return known;
     const speed = this.status?.speed || 1;
     return known + (Math.min(performance.now() - this.#received, 2000) / 1000) * speed;
   }
@@ -101,9 +104,7 @@ export class Live extends EventTarget {
   /** Everything as it was at another time, after a jump there. */
   async jump(status) {
     this.status = status;
-    const activity = await ask("activity");
-    this.#forget();
-    this.#take(activity);
+    this.#take(await ask("activity"));
     this.#tell("status");
   }
 
@@ -117,7 +118,7 @@ export class Live extends EventTarget {
       this.#found();
     });
     source.addEventListener("error", () => {
-      this.#lost();
+      this.#lost(SILENCE);
       // It tries again by itself, except after an answer that is no stream.
       if (source.readyState !== EventSource.CLOSED) return;
       this.#hangUp();
@@ -134,7 +135,8 @@ export class Live extends EventTarget {
   #take(activity) {
     // Another run, or a jump back in time: nothing counted before is comparable.
     const moves = ({ totals }) => totals?.moves ?? 0;
-    if (this.activity && (activity.now < this.activity.now || moves(activity) < moves(this.activity))) this.#forget();
+    if (this.activity && (activity.now < this.activity.now || moves(activity) < moves(this.activity)))
+      this.#forget();
     this.activity = activity;
     this.#received = performance.now();
     this.#takeFlows(activity);
@@ -164,11 +166,11 @@ export class Live extends EventTarget {
     }
     const oldest = this.#snapshots[0];
     const elapsed = now - oldest.now;
+    // A moment says nothing about a rate yet.
+    const isKnown = elapsed >= SHORTEST_RATE_SECONDS;
     for (const [key, flow] of this.flows) {
       const before = oldest.counts.get(key) ?? 0;
-      // What was counted before the page was opened says nothing about now.
-      const isFirst = this.#snapshots.length === 1;
-      flow.rate = isFirst || elapsed <= 0 ? 0 : Math.max(0, flow.count - before) / elapsed;
+      flow.rate = isKnown ? Math.max(0, flow.count - before) / elapsed : 0;
     }
   }
 
@@ -198,15 +200,16 @@ export class Live extends EventTarget {
     return fresh.length > 0;
   }
 
-  #lost() {
-    if (this.lostSince !== null) return;
-    this.lostSince = Date.now();
+  #lost(trouble) {
+    // What the server said itself says more than that it is silent.
+    if (this.trouble !== null && trouble === SILENCE) return;
+    this.trouble = trouble;
     this.#tell("connection");
   }
 
   #found() {
-    if (this.lostSince === null) return;
-    this.lostSince = null;
+    if (this.trouble === null) return;
+    this.trouble = null;
     this.#snapshots = this.#snapshots.slice(-1);
     this.#tell("connection");
     this.refreshStatus();

@@ -1,12 +1,12 @@
 // The latest moves, a few of them, slowly enough to be read.
 
-import { fillRows, h, setText } from "./dom.js";
+import { fillRows, h, setHidden, setText } from "./dom.js";
 import { causeWords, moment, placeWords } from "./words.js";
 
 const SHOWN = 9;
 const EVERY_MS = 1000;
 
-export function startLog(list, live) {
+export function startLog(list, none, live) {
   let updated = 0;
   const isRead = () => list.matches(":hover") || list.contains(document.activeElement);
   live.addEventListener("activity", () => {
@@ -15,6 +15,7 @@ export function startLog(list, live) {
     if (!isDue || isRead()) return;
     updated = performance.now();
     const recent = [...(live.activity.recent ?? [])].sort((one, other) => other.at - one.at);
+    setHidden(none, recent.length > 0);
     const make = () => h("li", null, h("time"), h("a"), h("span"));
     fillRows(list, recent.slice(0, SHOWN), make, (item, move) => {
       const [time, link, what] = item.children;

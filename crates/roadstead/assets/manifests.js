@@ -1,7 +1,18 @@
 // Manifests from what was filled in.
 
 /** Pods of one kind: one by one, or as the replicas of a workload. */
-export function podManifests({ name, namespace, count, kind, cpu, memory, priority, label, selector, toleration }) {
+export function podManifests({
+  name,
+  namespace,
+  count,
+  kind,
+  cpu,
+  memory,
+  priority,
+  label,
+  selector,
+  toleration,
+}) {
   const requests = {};
   if (cpu) requests.cpu = cpu;
   if (memory) requests.memory = memory;
@@ -13,13 +24,27 @@ export function podManifests({ name, namespace, count, kind, cpu, memory, priori
   const metadata = { name, namespace: namespace || "default" };
   if (kind === "Deployment") {
     const template = { metadata: { labels }, spec };
-    return [{ apiVersion: "apps/v1", kind, metadata, spec: { replicas: count, selector: { matchLabels: { app: name } }, template } }];
+    return [
+      {
+        apiVersion: "apps/v1",
+        kind,
+        metadata,
+        spec: { replicas: count, selector: { matchLabels: { app: name } }, template },
+      },
+    ];
   }
   if (kind === "Job") {
     const template = { metadata: { labels }, spec: { ...spec, restartPolicy: "Never" } };
-    return [{ apiVersion: "batch/v1", kind, metadata, spec: { completions: count, parallelism: count, template } }];
+    return [
+      { apiVersion: "batch/v1", kind, metadata, spec: { completions: count, parallelism: count, template } },
+    ];
   }
-  return numbered(name, count).map((one) => ({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: one, labels }, spec }));
+  return numbered(name, count).map((one) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...metadata, name: one, labels },
+    spec,
+  }));
 }
 
 export function nodeManifests({ name, count, cpu, memory, pods, zone, label, taint }) {
@@ -71,10 +96,13 @@ function parseToleration(text) {
 function lines(value, indent) {
   return Object.entries(value).flatMap(([key, part]) => {
     if (Array.isArray(part)) {
-      return [`${indent}${scalar(key)}:`, ...part.flatMap((item) => {
-        const [first, ...rest] = lines(item, `${indent}  `);
-        return [`${indent}- ${first.trimStart()}`, ...rest];
-      })];
+      return [
+        `${indent}${scalar(key)}:`,
+        ...part.flatMap((item) => {
+          const [first, ...rest] = lines(item, `${indent}  `);
+          return [`${indent}- ${first.trimStart()}`, ...rest];
+        }),
+      ];
     }
     if (typeof part === "object") {
       const inner = lines(part, `${indent}  `);

@@ -1,9 +1,9 @@
 // The nodes and their use: a sum, how full they are, and each as a basin on one canvas.
 
-import { ask, nodePath } from "./api.js";
-import { bar, fillRows, h, onResize, prepareCanvas, setAttribute, setBar, setHidden, setText } from "./dom.js";
-import { nodeHref, podHref } from "./log.js";
-import { refusalNote, repeat, waitingNote } from "./pane.js";
+import { ask } from "./api.js";
+import { bar, fillRows, h, onResize, prepareCanvas, setAttribute, setBar, setText } from "./dom.js";
+import { nodeHref } from "./log.js";
+import { repeat } from "./pane.js";
 import { colour, theme } from "./theme.js";
 import { bytes, compact, count, cpu, percent } from "./words.js";
 
@@ -21,7 +21,6 @@ export const RESOURCES = [
 ];
 
 export class Nodes {
-  #live;
   #parts;
   #nodes = [];
   #total = 0;
@@ -34,16 +33,18 @@ export class Nodes {
   #turns = null;
 
   /** `parts`: summary, histogram, map, readout, rows, note, measures. */
-  constructor(live, parts) {
-    this.#live = live;
+  constructor(parts) {
     this.#parts = parts;
     parts.map.append(this.#canvas);
     this.#makeSummary();
     this.#listen();
-    new IntersectionObserver((entries) => {
-      this.#isSeen = entries.at(-1).isIntersecting;
-      if (this.#isSeen && !this.#turns) this.#start();
-    }, { rootMargin: "200px" }).observe(parts.section);
+    new IntersectionObserver(
+      (entries) => {
+        this.#isSeen = entries.at(-1).isIntersecting;
+        if (this.#isSeen && !this.#turns) this.#start();
+      },
+      { rootMargin: "200px" },
+    ).observe(parts.section);
   }
 
   #start() {
@@ -59,11 +60,25 @@ export class Nodes {
   #makeSummary() {
     for (const { id, name } of RESOURCES) {
       const line = bar(0);
-      this.#parts.summary.append(h("div", { "data-of": id }, h("dt", null, name), h("dd", null, h("b"), h("span"), line)));
+      this.#parts.summary.append(
+        h("div", { "data-of": id }, h("dt", null, name), h("dd", null, h("b"), h("span"), line)),
+      );
     }
     for (let tenth = 0; tenth < 10; tenth += 1) {
       const range = `${tenth * 10}–${tenth * 10 + 10} %`;
-      this.#parts.histogram.append(h("li", null, h("div", null, h("b"), h("i", { class: "column", "aria-hidden": "true" })), h("span", null, h("span", { class: "unseen" }, `nodes with ${range} of cpu requested`), h("span", { "aria-hidden": "true" }, `${tenth * 10}`))));
+      this.#parts.histogram.append(
+        h(
+          "li",
+          null,
+          h("div", null, h("b"), h("i", { class: "column", "aria-hidden": "true" })),
+          h(
+            "span",
+            null,
+            h("span", { class: "unseen" }, `nodes with ${range} of cpu requested`),
+            h("span", { "aria-hidden": "true" }, `${tenth * 10}`),
+          ),
+        ),
+      );
     }
   }
 
@@ -90,8 +105,15 @@ export class Nodes {
         return;
       }
       const last = this.#nodes.length - 1;
-      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.#columns, ArrowDown: this.#columns }[event.key];
-      const target = event.key === "Home" ? 0 : event.key === "End" ? last : step && (this.#cursor < 0 ? 0 : this.#cursor + step);
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.#columns, ArrowDown: this.#columns }[
+        event.key
+      ];
+      const target =
+        event.key === "Home"
+          ? 0
+          : event.key === "End"
+            ? last
+            : step && (this.#cursor < 0 ? 0 : this.#cursor + step);
       if (target === undefined || target > last || target < 0) return;
       event.preventDefault();
       this.#point(target);
@@ -112,7 +134,11 @@ export class Nodes {
 
   #read() {
     const node = this.#nodes[this.#cursor];
-    const text = node ? `${node.name}: ${describe(node)}` : this.#nodes.length ? "Point at a node, or use the arrow keys; Enter opens it." : "";
+    const text = node
+      ? `${node.name}: ${describe(node)}`
+      : this.#nodes.length
+        ? "Point at a node, or use the arrow keys; Enter opens it."
+        : "";
     setText(this.#parts.readout, text);
     setAttribute(this.#parts.map, "aria-valuetext", text || "no nodes");
     setAttribute(this.#parts.map, "aria-valuemax", String(Math.max(0, this.#nodes.length - 1)));
@@ -157,7 +183,9 @@ export class Nodes {
       setText(text, compact(number));
       column.style.height = `calc((100% - 1.4em) * ${(number / most).toFixed(3)})`;
     });
-    const busiest = [...this.#nodes].sort((one, other) => share(other, this.#measure) - share(one, this.#measure));
+    const busiest = [...this.#nodes].sort(
+      (one, other) => share(other, this.#measure) - share(one, this.#measure),
+    );
     fillRows(rows, busiest.slice(0, TABLE_ROWS), makeNode, fillNode);
     this.#read();
     this.#draw();
@@ -212,7 +240,8 @@ export class Nodes {
   }
 }
 
-function share(node, measure) {
+/** Which part of what it can be asked for is requested. */
+export function share(node, measure) {
   const { allocatable, requested } = node[measure];
   return allocatable ? requested / allocatable : 0;
 }
@@ -232,60 +261,13 @@ function fillNode(row, node) {
   const [link, notes] = row.children[0].children;
   setText(link, node.name);
   setAttribute(link, "href", nodeHref(node.name));
-  setText(notes, [node.zone, node.unschedulable ? "cordoned" : "", ...(node.taints ?? [])].filter(Boolean).join(" · "));
+  setText(
+    notes,
+    [node.zone, node.unschedulable ? "cordoned" : "", ...(node.taints ?? [])].filter(Boolean).join(" · "),
+  );
   RESOURCES.forEach(({ id }, index) => {
     const [line, text] = row.children[index + 1].children;
     setBar(line, share(node, id));
     setText(text, percent(share(node, id)));
   });
-}
-
-/** A view of the pane for `#node/…`. */
-export function nodeView(tools) {
-  return (pane, [name]) => {
-    pane.title([h("small", null, "node "), name]);
-    const content = h("div", null, waitingNote());
-    pane.body.append(tools(name), content);
-    let shown;
-    return repeat(async (isClosed) => {
-      try {
-        const node = await ask(nodePath(name));
-        const print = JSON.stringify({ ...node, now: 0 });
-        if (isClosed() || print === shown) return;
-        shown = print;
-        content.replaceChildren(...nodeDetails(node));
-      } catch (error) {
-        if (isClosed() || (error.isSilence && shown)) return;
-        shown = undefined;
-        content.replaceChildren(refusalNote(error));
-      }
-    }, () => EVERY_MS);
-  };
-}
-
-function nodeDetails(node) {
-  const uses = h("dl", { class: "sums" });
-  for (const { id, name, words } of RESOURCES) {
-    const { allocatable, requested } = node[id];
-    uses.append(h("div", null, h("dt", null, name), h("dd", null, h("b", null, percent(share(node, id))), ` ${words(requested)} of ${words(allocatable)} requested`, bar(share(node, id)))));
-  }
-  const notes = [];
-  if (node.zone) notes.push(`zone ${node.zone}`);
-  if (node.unschedulable) notes.push("cordoned: takes no new pods");
-  if (node.nominated) notes.push(`kept for ${count(node.nominated)} waiting`);
-  for (const taint of node.taints ?? []) notes.push(`taint ${taint}`);
-  const pods = node.podsOnIt ?? [];
-  const rows = h("tbody");
-  const make = () => h("tr", null, h("th", { scope: "row" }, h("a"), h("small")), h("td", { class: "n" }), h("td", { class: "n" }), h("td", { class: "n" }));
-  fillRows(rows, pods.slice(0, 100), make, (row, pod) => {
-    const [link, namespace] = row.children[0].children;
-    setText(link, pod.name);
-    setAttribute(link, "href", podHref(pod.namespace, pod.name));
-    setText(namespace, pod.namespace);
-    [count(pod.priority), cpu(pod.cpu), bytes(pod.memory)].forEach((text, index) => setText(row.children[index + 1], text));
-  });
-  const heads = ["Pod", "Priority", "CPU", "Memory"].map((head, index) => h("th", { scope: "col", class: index ? "n" : undefined }, head));
-  const table = h("table", null, h("caption", null, `${count(pods.length)} pods on it${pods.length > 100 ? ", the first 100 here" : ""}`), h("thead", null, h("tr", null, heads)), rows);
-  setHidden(table, pods.length === 0);
-  return [uses, h("ul", { class: "chips" }, notes.map((note) => h("li", null, note))), h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "Table of pods on this node" }, table)];
 }

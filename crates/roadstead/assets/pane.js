@@ -55,7 +55,10 @@ export class Pane {
     setHidden(this.#element, false);
     document.body.classList.add("with-pane");
     this.#element.scrollTop = 0;
-    this.#current = view({ title: (text) => this.#entitle(text), body: this.#body, close: () => this.close() }, parts);
+    this.#current = view(
+      { title: (text) => this.#entitle(text), body: this.#body, close: () => this.close() },
+      parts,
+    );
     this.#title.focus({ preventScroll: true });
   }
 

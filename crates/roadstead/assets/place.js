@@ -24,7 +24,13 @@ export function placeView(live) {
     const place = PLACES.find((known) => known.id === id);
     if (!place) {
       pane.title("No such place");
-      pane.body.append(h("p", { class: "note" }, `The queue has these places: ${PLACES.map((known) => known.id).join(", ")}.`));
+      pane.body.append(
+        h(
+          "p",
+          { class: "note" },
+          `The queue has these places: ${PLACES.map((known) => known.id).join(", ")}.`,
+        ),
+      );
       return { close() {} };
     }
     pane.title([h("i", { class: `mark ink-${id}`, "aria-hidden": "true" }, place.mark), ` ${place.name}`]);
@@ -57,10 +63,24 @@ class PlaceList {
       "table",
       null,
       h("caption", { class: "unseen" }, `Pods that are ${place.name.toLowerCase()}`),
-      h("thead", null, h("tr", null, COLUMNS.map((column) => this.#head(column)))),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          COLUMNS.map((column) => this.#head(column)),
+        ),
+      ),
       this.#rows,
     );
-    const filter = h("input", { type: "search", "aria-label": "Filter these pods by name", placeholder: "Filter by name", autocomplete: "off", spellcheck: "false" });
+    const filter = h("input", {
+      type: "search",
+      "aria-label": "Filter these pods by name",
+      placeholder: "Filter by name",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
     let typing;
     filter.addEventListener("input", () => {
       clearTimeout(typing);
@@ -73,7 +93,10 @@ class PlaceList {
       h("div", { class: "wide", tabIndex: 0, role: "region", "aria-label": "Table of pods" }, this.#table),
       h("div", { class: "pager" }, this.#back, this.#next),
     );
-    this.#turns = repeat((isClosed) => this.#isRead() || this.#load(isClosed), () => EVERY_MS);
+    this.#turns = repeat(
+      (isClosed) => this.#isRead() || this.#load(isClosed),
+      () => EVERY_MS,
+    );
   }
 
   close() {
@@ -82,7 +105,11 @@ class PlaceList {
 
   #head({ sort, name, isNumber }) {
     if (!sort) return h("th", { scope: "col" }, name);
-    const button = h("button", { type: "button", class: "sort", onclick: () => this.#restart({ sort }) }, name);
+    const button = h(
+      "button",
+      { type: "button", class: "sort", onclick: () => this.#restart({ sort }) },
+      name,
+    );
     const head = h("th", { scope: "col", class: isNumber ? "n" : undefined }, button);
     this.#heads.push({ head, sort, name, button });
     return head;
@@ -90,7 +117,10 @@ class PlaceList {
 
   /** Rows stay as they are while somebody points at them. */
   #isRead() {
-    return this.#rows.children.length > 0 && (this.#rows.matches(":hover") || this.#rows.contains(document.activeElement));
+    return (
+      this.#rows.children.length > 0 &&
+      (this.#rows.matches(":hover") || this.#rows.contains(document.activeElement))
+    );
   }
 
   #restart({ sort, search }) {
@@ -107,7 +137,13 @@ class PlaceList {
   }
 
   async #load(isClosed) {
-    const asked = { place: this.#place.id, sort: this.#sort, search: this.#search, limit: PAGE, continue: this.#tokens.at(-1) };
+    const asked = {
+      place: this.#place.id,
+      sort: this.#sort,
+      search: this.#search,
+      limit: PAGE,
+      continue: this.#tokens.at(-1),
+    };
     let page;
     try {
       page = await ask("queue", asked);
@@ -116,7 +152,13 @@ class PlaceList {
       return;
     }
     // Another order may have been asked for meanwhile; its answer comes.
-    if (isClosed() || asked.sort !== this.#sort || asked.search !== this.#search || asked.continue !== this.#tokens.at(-1)) return;
+    if (
+      isClosed() ||
+      asked.sort !== this.#sort ||
+      asked.search !== this.#search ||
+      asked.continue !== this.#tokens.at(-1)
+    )
+      return;
     this.#refusal.replaceChildren();
     this.#show(page);
   }
@@ -124,7 +166,14 @@ class PlaceList {
   #show({ total, now, items, continue: next }) {
     this.#nextToken = next;
     const first = (this.#tokens.length - 1) * PAGE;
-    setText(this.#total, items.length ? `${count(first + 1)}–${count(first + items.length)} of ${count(total)}` : this.#search ? "No pod here has that in its name." : "None now.");
+    setText(
+      this.#total,
+      items.length
+        ? `${count(first + 1)}–${count(first + items.length)} of ${count(total)}`
+        : this.#search
+          ? "No pod here has that in its name."
+          : "None now.",
+    );
     this.#back.disabled = this.#tokens.length === 1;
     this.#next.disabled = !next;
     setHidden(this.#back.parentElement, this.#tokens.length === 1 && !next);
@@ -139,7 +188,15 @@ class PlaceList {
 
 function makeRow() {
   const link = h("a");
-  return h("tr", null, h("th", { scope: "row" }, link, h("small")), h("td", { class: "n" }), h("td", { class: "n" }), h("td", { class: "n" }), h("td", { class: "why" }));
+  return h(
+    "tr",
+    null,
+    h("th", { scope: "row" }, link, h("small")),
+    h("td", { class: "n" }),
+    h("td", { class: "n" }),
+    h("td", { class: "n" }),
+    h("td", { class: "why" }),
+  );
 }
 
 function fillRow(row, item, now) {
@@ -172,6 +229,7 @@ const ABOUT = {
   active: "Ready. The first in line is tried next, by priority, then by time.",
   inFlight: "Taken from the queue: a node is being looked for, or the binding is under way.",
   backoff: "A try failed, and something happened since that may help. The wait doubles with each try.",
-  unschedulable: "No node fits. A pod sleeps here until an event happens that one of its rejectors waits for.",
+  unschedulable:
+    "No node fits. A pod sleeps here until an event happens that one of its rejectors waits for.",
   gated: "A gate holds these: they are not tried before it is removed.",
 };

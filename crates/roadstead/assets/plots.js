@@ -80,7 +80,10 @@ export class Plot {
     const legend = h("ul", { class: "legend" });
     for (const line of kind.lines) {
       const value = h("b", null, "–");
-      const swatch = h("i", { class: `swatch swatch-${line.paint} ${line.dash ? "dashed" : ""} ${line.hatch ? `hatch-${line.hatch}` : ""} ${kind.isStacked ? "area" : "line"}`, "aria-hidden": "true" });
+      const swatch = h("i", {
+        class: `swatch swatch-${line.paint} ${line.dash ? "dashed" : ""} ${line.hatch ? `hatch-${line.hatch}` : ""} ${kind.isStacked ? "area" : "line"}`,
+        "aria-hidden": "true",
+      });
       legend.append(h("li", null, swatch, h("span", null, line.name), value));
       this.#values.push(value);
     }
@@ -106,7 +109,9 @@ export class Plot {
     this.#stage.addEventListener("pointerleave", () => this.#choose(null));
     this.#stage.addEventListener("blur", () => this.#choose(null));
     this.#stage.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -30, PageUp: 30 }[event.key];
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -30, PageUp: 30 }[
+        event.key
+      ];
       const { start, samples } = this.#live.series;
       if (!samples.length) return;
       if (event.key === "Home") this.#choose(start);
@@ -180,7 +185,8 @@ export class Plot {
     return samples.map((_, index) => {
       const some = samples.slice(Math.max(0, index - averaged + 1), index + 1);
       const sample = [];
-      for (const { column } of lines) sample[column] = some.reduce((sum, one) => sum + (one[column] || 0), 0) / some.length;
+      for (const { column } of lines)
+        sample[column] = some.reduce((sum, one) => sum + (one[column] || 0), 0) / some.length;
       return sample;
     });
   }
@@ -271,7 +277,9 @@ export class Plot {
     for (const line of this.#kind.lines) {
       const above = below.map((value, index) => value + (samples[index][line.column] || 0));
       context.beginPath();
-      above.forEach((value, index) => (index ? context.lineTo(x(index), y(value)) : context.moveTo(x(0), y(value))));
+      above.forEach((value, index) =>
+        index ? context.lineTo(x(index), y(value)) : context.moveTo(x(0), y(value)),
+      );
       for (let index = samples.length - 1; index >= 0; index -= 1) context.lineTo(x(index), y(below[index]));
       context.closePath();
       context.globalAlpha = 0.5;

@@ -15,24 +15,27 @@ export function podView(live, tools) {
   return (pane, [namespace, name]) => {
     pane.title([h("small", null, `${namespace}/`), name ?? ""]);
     const content = h("div", null, waitingNote());
-    pane.body.append(tools(namespace, name), content);
+    pane.body.append(content, tools(namespace, name));
     let shown;
-    const turns = repeat(async (isClosed) => {
-      try {
-        const answer = await ask(podPath(namespace, name));
-        if (isClosed()) return;
-        const print = fingerprint(answer);
-        if (print === shown) return;
-        shown = print;
-        content.replaceChildren(...contract(answer, live), ...timeline(answer, live));
-      } catch (error) {
-        if (isClosed()) return;
-        // What was shown is still the last that is known.
-        if (error.isSilence && shown) return;
-        shown = undefined;
-        content.replaceChildren(refusalNote(error));
-      }
-    }, () => EVERY_MS);
+    const turns = repeat(
+      async (isClosed) => {
+        try {
+          const answer = await ask(podPath(namespace, name));
+          if (isClosed()) return;
+          const print = fingerprint(answer);
+          if (print === shown) return;
+          shown = print;
+          content.replaceChildren(...contract(answer, live), ...timeline(answer, live));
+        } catch (error) {
+          if (isClosed()) return;
+          // What was shown is still the last that is known.
+          if (error.isSilence && shown) return;
+          shown = undefined;
+          content.replaceChildren(refusalNote(error));
+        }
+      },
+      () => EVERY_MS,
+    );
     const tick = setInterval(() => countDown(content, live), TICK_MS);
     return {
       close() {
@@ -70,14 +73,19 @@ function until(time, now) {
 function contract({ explanation, history, now }, live) {
   if (!explanation) {
     const last = history?.entries?.at(-1);
-    const text = last ? "It is not in the queue any more. What is left is its history." : "Nothing is known of it now.";
+    const text = last
+      ? "It is not in the queue any more. What is left is its history."
+      : "Nothing is known of it now.";
     return [h("p", { class: "lead" }, text)];
   }
   const at = now ?? explanation.at ?? live.now();
   const parts = [headline(explanation, at), facts(explanation, history, at)];
   if (explanation.message) parts.push(h("p", { class: "message" }, explanation.message));
   if (explanation.rejectors?.length) {
-    parts.push(h("h3", null, "Who keeps it waiting"), ...explanation.rejectors.map((rejector) => rejection(rejector, explanation)));
+    parts.push(
+      h("h3", null, "Who keeps it waiting"),
+      ...explanation.rejectors.map((rejector) => rejection(rejector, explanation)),
+    );
   }
   parts.push(...remedies(explanation));
   return parts;
@@ -89,7 +97,11 @@ function headline({ place, before, until: end, by, node, scheduler }, at) {
   const berth = () => h("a", { href: nodeHref(node) }, node);
   const next = () => (end ? [" Tried again ", until(end, at), "."] : [" Its backoff has ended."]);
   const words = {
-    active: () => [before ? `Ready: ${counted(before, "pod")} ${before === 1 ? "is" : "are"} tried before it.` : "Ready: it is tried next."],
+    active: () => [
+      before
+        ? `Ready: ${counted(before, "pod")} ${before === 1 ? "is" : "are"} tried before it.`
+        : "Ready: it is tried next.",
+    ],
     backoff: () => ["Backing off.", ...next()],
     errorBackoff: () => ["Backing off after an error.", ...next()],
     unschedulable: () => ["Waits for an event: no node fits."],
@@ -121,17 +133,29 @@ function facts({ since: from, attempts, nominatedNode, nodes, fits, place }, his
 
 function rejection({ plugin, isWaitedFor, reasons, gate, retriedOn, satisfiedBy }, { nodes }) {
   const refused = reasons.reduce((most, reason) => Math.max(most, reason.nodes), 0);
-  const scope = gate ? "holds it" : refused ? `refuses ${count(refused)} of ${counted(nodes, "node")}` : "refuses no node now";
+  const scope = gate
+    ? "holds it"
+    : refused
+      ? `refuses ${count(refused)} of ${counted(nodes, "node")}`
+      : "refuses no node now";
   const card = h("section", { class: "rejection" }, h("h4", null, plugin, " ", h("small", null, scope)));
   if (gate) card.append(h("p", { class: "reason" }, gate));
   for (const { reason, nodes: number } of reasons) {
     card.append(h("p", { class: "reason" }, `${reason} `, h("small", null, `(${count(number)})`)));
   }
   if (satisfiedBy.length) {
-    card.append(h("p", { class: "term" }, "Satisfied by"), h("ul", { class: "ticks" }, satisfiedBy.map((words) => h("li", null, words))));
+    card.append(
+      h("p", { class: "term" }, "Satisfied by"),
+      h(
+        "ul",
+        { class: "ticks" },
+        satisfiedBy.map((words) => h("li", null, words)),
+      ),
+    );
   }
   if (isWaitedFor && retriedOn.length) {
-    const item = ({ words, event, ifItMayHelp }) => h("li", { title: event }, words, ifItMayHelp ? h("small", null, " if it may help") : null);
+    const item = ({ words, event, ifItMayHelp }) =>
+      h("li", { title: event }, words, ifItMayHelp ? h("small", null, " if it may help") : null);
     card.append(h("p", { class: "term" }, "Wakes up when"), h("ul", { class: "chips" }, retriedOn.map(item)));
   }
   return card;
@@ -141,12 +165,22 @@ function remedies({ changes = [], tried = 0, untried = 0, fits, place }) {
   if (fits > 0 || ["bound", "binding", "inFlight", "notOurs"].includes(place)) return [];
   const parts = [];
   if (changes.length) {
-    const item = ({ change, nodes }) => h("li", null, h("b", null, `If ${change}`), ` it fits on ${counted(nodes, "node")}.`);
-    parts.push(h("h3", null, "Smallest changes that would place it"), h("ul", { class: "remedies" }, changes.map(item)));
+    const item = ({ change, nodes }) =>
+      h("li", null, h("b", null, `If ${change}`), ` it fits on ${counted(nodes, "node")}.`);
+    parts.push(
+      h("h3", null, "Smallest changes that would place it"),
+      h("ul", { class: "remedies" }, changes.map(item)),
+    );
     const more = untried ? `; ${count(untried)} more were not` : "";
     parts.push(h("p", { class: "note" }, `Each was tried on every node${more}.`));
   } else if (tried) {
-    parts.push(h("p", { class: "note" }, `None of ${counted(tried, "single change")} that were tried would place it${untried ? `; ${count(untried)} more were not tried` : ""}.`));
+    parts.push(
+      h(
+        "p",
+        { class: "note" },
+        `None of ${counted(tried, "single change")} that were tried would place it${untried ? `; ${count(untried)} more were not tried` : ""}.`,
+      ),
+    );
   }
   return parts;
 }
@@ -156,11 +190,26 @@ function timeline({ history }, live) {
   const entries = history.entries.slice(-MOST_ENTRIES);
   const dropped = history.dropped + history.entries.length - entries.length;
   const list = h("ol", { class: "timeline" });
-  if (dropped) list.append(h("li", { class: "detail" }, h("span"), h("span", null, `${counted(dropped, "older entry").replace("entrys", "entries")} no longer kept`)));
+  if (dropped)
+    list.append(
+      h(
+        "li",
+        { class: "detail" },
+        h("span"),
+        h("span", null, `${counted(dropped, "older entry").replace("entrys", "entries")} no longer kept`),
+      ),
+    );
   for (const entry of entries) {
     const { text, kind, mark } = tell(entry);
     const time = h("time", { title: moment(entry.at, live.epoch) }, `+${span(entry.at - history.queued)}`);
-    list.append(h("li", { class: kind }, time, h("span", null, h("i", { class: "mark", "aria-hidden": "true" }, mark), text)));
+    list.append(
+      h(
+        "li",
+        { class: kind },
+        time,
+        h("span", null, h("i", { class: "mark", "aria-hidden": "true" }, mark), text),
+      ),
+    );
   }
   return [h("h3", null, "What happened to it"), list];
 }
@@ -183,13 +232,20 @@ function tell(entry) {
     case "gated":
       return step(`held by ${entry.by}: ${causeWords(entry.cause)}`, "ink-gated", "◇");
     case "popped":
-      return step(`attempt ${entry.attempt}${entry.early ? ", before its backoff ended: nothing else was ready" : ""}`, "ink-inFlight", "▶");
+      return step(
+        `attempt ${entry.attempt}${entry.early ? ", before its backoff ended: nothing else was ready" : ""}`,
+        "ink-inFlight",
+        "▶",
+      );
     case "refused":
       return detail(`${entry.plugin || "rejected"}: ${count(entry.nodes)} ${entry.reason}`, "✕");
     case "failed":
       return detail(`failed: ${entry.message}`, "!");
     case "hint":
-      return detail(`${causeWords(entry.event)}: ${entry.plugin} says ${VERDICTS[entry.verdict] ?? entry.verdict}${entry.times > 1 ? ` (${count(entry.times)} times)` : ""}`, "?");
+      return detail(
+        `${causeWords(entry.event)}: ${entry.plugin} says ${VERDICTS[entry.verdict] ?? entry.verdict}${entry.times > 1 ? ` (${count(entry.times)} times)` : ""}`,
+        "?",
+      );
     case "moved": {
       const [words, kind, mark] = DESTINATIONS[entry.to] ?? [entry.to, "", "○"];
       return step(`${words}: ${causeWords(entry.cause)}`, kind, mark);
@@ -197,7 +253,11 @@ function tell(entry) {
     case "nominated":
       return step(`${entry.node} is kept for it`, "", "○");
     case "preempting":
-      return step(`${counted(entry.victims, "pod")} ${entry.victims === 1 ? "is" : "are"} to leave ${entry.node} for it`, "", "○");
+      return step(
+        `${counted(entry.victims, "pod")} ${entry.victims === 1 ? "is" : "are"} to leave ${entry.node} for it`,
+        "",
+        "○",
+      );
     case "preemptedBy":
       return step(`is to make room for ${entry.pod}`, "", "○");
     case "placed":

@@ -75,7 +75,11 @@ export class Search {
     if (turn !== this.#asked) return;
     const [pods, nodes] = answers.map(({ value }) => value?.items ?? []);
     this.#options = [
-      ...pods.map((pod) => ({ href: podHref(pod.namespace, pod.name), head: pod.name, tail: `${pod.namespace}, ${placeWords(pod.place)}` })),
+      ...pods.map((pod) => ({
+        href: podHref(pod.namespace, pod.name),
+        head: pod.name,
+        tail: `${pod.namespace}, ${placeWords(pod.place)}`,
+      })),
       ...nodes.map((node) => ({ href: nodeHref(node.name), head: node.name, tail: "node" })),
     ];
     const refusal = answers.find(({ status }) => status === "rejected")?.reason;
@@ -88,7 +92,13 @@ export class Search {
       ...this.#options.map((option, index) =>
         h(
           "li",
-          { role: "option", id: `found-${index}`, "aria-selected": "false", onpointerdown: (event) => event.preventDefault(), onclick: () => this.#go(option) },
+          {
+            role: "option",
+            id: `found-${index}`,
+            "aria-selected": "false",
+            onpointerdown: (event) => event.preventDefault(),
+            onclick: () => this.#go(option),
+          },
           h("b", null, option.head),
           h("span", null, option.tail),
         ),

@@ -45,8 +45,8 @@ export class WakeUps {
   }
 }
 
-function named() {
-  return h("th", { scope: "row" }, h("span", { class: "words" }), h("code"));
+function named(below) {
+  return h("th", { scope: "row" }, h("span", { class: "words" }), h(below));
 }
 
 function precise() {
@@ -58,7 +58,7 @@ function number() {
 }
 
 function makeEvent() {
-  return h("tr", null, named(), precise(), number(), number(), number(), number());
+  return h("tr", null, named("code"), precise(), number(), number(), number(), number());
 }
 
 function fillEvent(row, { event, seen, woke, placed, precision, seconds }) {
@@ -71,24 +71,36 @@ function fillEvent(row, { event, seen, woke, placed, precision, seconds }) {
 }
 
 function makeHint() {
-  return h("tr", null, named(), precise(), number(), h("td", { class: "answers" }, bar(0), h("span")), number(), number());
+  return h(
+    "tr",
+    null,
+    named("small"),
+    precise(),
+    number(),
+    h("td", { class: "answers" }, bar(0), h("span")),
+    number(),
+    number(),
+  );
 }
 
 function fillHint(row, { plugin, event, asked, queue, skip, error, woke, precision, seconds }) {
-  name(row.children[0], plugin, event);
-  row.children[0].title = causeWords(event);
+  name(row.children[0], plugin, `when ${causeWords(event)}`);
+  row.children[0].title = event;
   fillPrecision(row.children[1], precision);
   setCount(row.children[2], woke);
   const answers = queue + skip + error;
   setBar(row.children[3].firstElementChild, answers ? queue / answers : 0);
-  setText(row.children[3].lastElementChild, answers ? `${percent(queue / answers)} yes${error ? `, ${compact(error)} failed` : ""}` : "–");
+  setText(
+    row.children[3].lastElementChild,
+    answers ? `${percent(queue / answers)} yes${error ? `, ${compact(error)} failed` : ""}` : "–",
+  );
   setCount(row.children[4], asked);
   setText(row.children[5], span(seconds));
 }
 
-function name(cell, words, code) {
+function name(cell, words, below) {
   setText(cell.firstElementChild, words);
-  setText(cell.lastElementChild, code);
+  setText(cell.lastElementChild, below);
 }
 
 function setCount(cell, number) {
