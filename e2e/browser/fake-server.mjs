@@ -18,7 +18,7 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
   const scheduler = new FakeScheduler(options);
   const streams = new Set();
   // What a test may change on the way: answers that come late or never.
-  const moods = { delayMs: 0, isDown: false };
+  const moods = { delayMs: 0, isDown: false, isCrowded: false, isForbidden: false };
   const replay = { from: 0, to: 3600, at: 600 };
   const status = () => ({
     mode,
@@ -57,6 +57,8 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
     const parameters = Object.fromEntries(searchParams);
     const [, , , kind, ...rest] = pathname.split("/").map(decodeURIComponent);
     if (!pathname.startsWith("/api/v1/")) return file(response, pathname);
+    if (moods.isForbidden) throw refusal(403, "Forbidden", "user ana may not get /api/v1");
+    if (kind === "stream" && moods.isCrowded) throw refusal(503, "Unavailable", "64 streams are open");
     if (kind === "stream") return stream(request, response);
     if (request.method === "POST" && kind === "replay") {
       replay.at = JSON.parse(await body(request)).at;

@@ -65,6 +65,28 @@ test("the plots have no gap after a connection was lost", async () => {
   });
 });
 
+test("without a stream the page looks now and then", async () => {
+  await withFake({}, async (fake) => {
+    fake.moods.isCrowded = true;
+    const { page, close } = await openPage(browser, fake.url);
+    const before = await page.textContent("#clock");
+    await until(page, (clock) => document.getElementById("clock").textContent !== clock, before);
+    assert.equal(await page.textContent("#connection"), "");
+    await close();
+  });
+});
+
+test("who may not look is told so", async () => {
+  await withFake({}, async (fake) => {
+    fake.moods.isForbidden = true;
+    const { page, close } = await openPage(browser, fake.url, { isReady: false });
+    await until(page, () =>
+      document.getElementById("connection").textContent.includes("user ana may not get /api/v1"),
+    );
+    await close();
+  });
+});
+
 test("slow answers leave the page usable", async () => {
   await withFake({}, async (fake) => {
     fake.moods.delayMs = 2500;

@@ -7,9 +7,13 @@ const RATE_WINDOW_MS = 4000;
 const SHORTEST_RATE_SECONDS = 0.9;
 const STATUS_EVERY_MS = 5000;
 const RETRY_FIRST_MS = 1000;
-const RETRY_LAST_MS = 15000;
+const RETRY_LAST_MS = 5000;
 
 const SILENCE = "No connection to the scheduler. What you see is the last that is known; trying again.";
+
+function troubleOf(error) {
+  return error.isSilence ? SILENCE : `The scheduler refuses to answer: ${error.message}`;
+}
 
 /** Columns of a sample of the series. */
 export const COLUMN = {
@@ -63,7 +67,8 @@ export class Live extends EventTarget {
       this.status = await ask("status");
       this.#tell("status");
     } catch (error) {
-      this.#lost(error.isSilence ? SILENCE : `The scheduler refuses to answer: ${error.message}`);
+      // One that is only busy is heard in the stream.
+      if (performance.now() - this.#received > STATUS_EVERY_MS) this.#lost(troubleOf(error));
     }
   }
 
@@ -71,7 +76,7 @@ export class Live extends EventTarget {
   now() {
     const known = this.activity?.now ?? this.status?.now ?? 0;
     if (this.status?.mode === "replay" || this.trouble !== null) return known;
-    const speed = this.status?.speed || 1;
+    const speed = this.status?.speed ?? 1;
     return known + (Math.min(performance.now() - this.#received, 2000) / 1000) * speed;
   }
 
@@ -118,13 +123,26 @@ export class Live extends EventTarget {
       this.#found();
     });
     source.addEventListener("error", () => {
-      this.#lost(SILENCE);
       // It tries again by itself, except after an answer that is no stream.
-      if (source.readyState !== EventSource.CLOSED) return;
+      if (source.readyState !== EventSource.CLOSED) {
+        this.#lost(SILENCE);
+        return;
+      }
       this.#hangUp();
+      this.#look();
       setTimeout(() => document.hidden || this.#listen(), this.#retry);
       this.#retry = Math.min(this.#retry * 2, RETRY_LAST_MS);
     });
+  }
+
+  /** One look in place of a stream: there may be too many of those. */
+  async #look() {
+    try {
+      this.#take(await ask("activity"));
+      this.#found();
+    } catch (error) {
+      this.#lost(troubleOf(error));
+    }
   }
 
   #hangUp() {
