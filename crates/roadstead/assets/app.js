@@ -54,9 +54,9 @@ const changes = new Changes(live, () => {
 const pane = new Pane(
   { element: byId("pane"), title: byId("pane-title"), body: byId("pane-body"), close: byId("pane-close") },
   {
-    place: placeView(live),
-    pod: podView(live, (namespace, name) => changes.podTools(namespace, name)),
-    node: nodeView((name) => changes.nodeTools(name)),
+    place: { parts: 1, open: placeView(live) },
+    pod: { parts: 2, open: podView(live, (namespace, name) => changes.podTools(namespace, name)) },
+    node: { parts: 1, open: nodeView((name) => changes.nodeTools(name)) },
   },
 );
 const search = new Search({

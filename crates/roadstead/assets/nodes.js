@@ -90,15 +90,19 @@ export class Nodes {
       this.#measure = event.target.value;
       this.#draw();
     });
-    map.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = this.#canvas.getBoundingClientRect();
       const column = Math.floor((event.clientX - box.left) / this.#cell);
       const row = Math.floor((event.clientY - box.top) / this.#cell);
       const index = row * this.#columns + column;
       this.#point(column >= 0 && column < this.#columns && index < this.#nodes.length ? index : -1);
-    });
+    };
+    map.addEventListener("pointermove", point);
     map.addEventListener("pointerleave", () => this.#point(-1));
-    map.addEventListener("click", () => this.#open());
+    map.addEventListener("click", (event) => {
+      point(event);
+      this.#open();
+    });
     map.addEventListener("keydown", (event) => {
       if (event.key === "Enter") {
         this.#open();

@@ -2,6 +2,8 @@
 
 import { h, setHidden } from "./dom.js";
 
+const PAUSE_FOR_WORK = 15;
+
 export class Pane {
   #element;
   #title;
@@ -10,7 +12,10 @@ export class Pane {
   #current = null;
   #opener = null;
 
-  /** `views`: by first part of the address, `(pane, parts) => {close()}`. */
+  /**
+   * `views`: by first part of the address, of how many `parts` the rest is and what opens it:
+   * `open(pane, parts)` gives something to close.
+   */
   constructor({ element, title, body, close }, views) {
     this.#element = element;
     this.#title = title;
@@ -37,15 +42,10 @@ export class Pane {
     this.#opener = null;
   }
 
-  /** Shows the same again, after something was changed. */
-  reload() {
-    this.#route();
-  }
-
   #route() {
     const [kind, ...parts] = location.hash.slice(1).split("/").map(decode);
     const view = Object.hasOwn(this.#views, kind) ? this.#views[kind] : undefined;
-    if (!view || parts.some((part) => !part) || !parts.length) {
+    if (!view || parts.length !== view.parts || parts.includes("")) {
       if (!location.hash || location.hash === "#") this.#shut();
       return;
     }
@@ -55,10 +55,7 @@ export class Pane {
     setHidden(this.#element, false);
     document.body.classList.add("with-pane");
     this.#element.scrollTop = 0;
-    this.#current = view(
-      { title: (text) => this.#entitle(text), body: this.#body, close: () => this.close() },
-      parts,
-    );
+    this.#current = view.open({ title: (text) => this.#entitle(text), body: this.#body }, parts);
     this.#title.focus({ preventScroll: true });
   }
 
@@ -84,13 +81,22 @@ export function refusalNote(error) {
   return h("p", { class: "refusal" }, error.message);
 }
 
-/** Calls `work` now and again after each pause (a function of ms), until closed; never twice at once. */
-export function repeat(work, pause) {
+/**
+ * Calls `work` now and again after each pause, until closed; never twice at once.
+ *
+ * What takes long is asked less often, so that looking costs the scheduler little.
+ */
+export function repeat(work, pauseMs) {
   let timer;
   let isClosed = false;
   const turn = async () => {
-    if (!document.hidden) await work(() => isClosed);
-    if (!isClosed) timer = setTimeout(turn, pause());
+    const began = performance.now();
+    try {
+      if (!document.hidden) await work(() => isClosed);
+    } finally {
+      const took = performance.now() - began;
+      if (!isClosed) timer = setTimeout(turn, Math.max(pauseMs(), PAUSE_FOR_WORK * took));
+    }
   };
   turn();
   return {

@@ -61,7 +61,7 @@ class PlaceList {
     this.#next = h("button", { type: "button", onclick: () => this.#page(1) }, "More →");
     this.#table = h(
       "table",
-      null,
+      { class: "pods" },
       h("caption", { class: "unseen" }, `Pods that are ${place.name.toLowerCase()}`),
       h(
         "thead",

@@ -13,7 +13,7 @@ const MOST_ENTRIES = 200;
 /** A view of the pane for `#pod/…`; `tools` makes the buttons of a pod that may be changed. */
 export function podView(live, tools) {
   return (pane, [namespace, name]) => {
-    pane.title([h("small", null, `${namespace}/`), name ?? ""]);
+    pane.title([h("small", null, `${namespace}/`), name]);
     const content = h("div", null, waitingNote());
     pane.body.append(content, tools(namespace, name));
     let shown;

@@ -16,6 +16,7 @@ export class Search {
   #options = [];
   #chosen = -1;
   #asked = 0;
+  #isStale = false;
 
   constructor({ form, input, list, note }) {
     this.#input = input;
@@ -23,6 +24,7 @@ export class Search {
     this.#note = note;
     let typing;
     input.addEventListener("input", () => {
+      this.#isStale = true;
       clearTimeout(typing);
       typing = setTimeout(() => this.#find(), TYPING_MS);
     });
@@ -31,7 +33,7 @@ export class Search {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       clearTimeout(typing);
-      if (this.#chosen < 0) await this.#find();
+      if (this.#isStale) await this.#find();
       const option = this.#options[Math.max(0, this.#chosen)];
       if (option) this.#go(option);
     });
@@ -61,6 +63,7 @@ export class Search {
 
   async #find() {
     const text = this.#input.value.trim();
+    this.#isStale = false;
     this.#asked += 1;
     const turn = this.#asked;
     if (!text) {
