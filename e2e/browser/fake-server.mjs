@@ -136,7 +136,7 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
           name,
           taints: key ? [`${key}=${value}:${effect}`] : [],
         });
-      } else {
+      } else if (kind !== "PriorityClass") {
         const pod = scheduler.add(null, name, "default");
         pod.isLucky = true;
         scheduler.move(pod, "active");

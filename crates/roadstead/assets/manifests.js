@@ -17,7 +17,9 @@ export function podManifests({
   if (cpu) requests.cpu = cpu;
   if (memory) requests.memory = memory;
   const spec = { containers: [{ name: "main", image: "example/app", resources: { requests } }] };
-  if (priority) spec.priority = wholeNumber(priority, "Priority");
+  // A pod has its priority by the name of a class only; the class comes along.
+  const classes = priority ? [priorityClass(wholeNumber(priority, "Priority"))] : [];
+  if (priority) spec.priorityClassName = classes[0].metadata.name;
   if (selector) spec.nodeSelector = pairs(selector, "Node selector");
   if (toleration) spec.tolerations = [parseToleration(toleration)];
   const labels = { app: name, ...(label ? pairs(label, "Label") : {}) };
@@ -25,6 +27,7 @@ export function podManifests({
   if (kind === "Deployment") {
     const template = { metadata: { labels }, spec };
     return [
+      ...classes,
       {
         apiVersion: "apps/v1",
         kind,
@@ -35,16 +38,21 @@ export function podManifests({
   }
   if (kind === "Job") {
     const template = { metadata: { labels }, spec: { ...spec, restartPolicy: "Never" } };
-    return [
-      { apiVersion: "batch/v1", kind, metadata, spec: { completions: count, parallelism: count, template } },
-    ];
+    const spread = { completions: count, parallelism: count };
+    return [...classes, { apiVersion: "batch/v1", kind, metadata, spec: { ...spread, template } }];
   }
-  return numbered(name, count).map((one) => ({
+  const pods = numbered(name, count).map((one) => ({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { ...metadata, name: one, labels },
     spec,
   }));
+  return [...classes, ...pods];
+}
+
+function priorityClass(value) {
+  const name = value < 0 ? `priority-minus-${-value}` : `priority-${value}`;
+  return { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name }, value };
 }
 
 export function nodeManifests({ name, count, cpu, memory, pods, zone, label, taint }) {
