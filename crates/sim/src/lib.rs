@@ -39,5 +39,5 @@ pub use roadstead_scheduler::{History, JournalLimits, PodKey, Setup, SetupError}
 pub use scenario::Scenario;
 pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
 pub use statistics::{Journal, Observers};
-pub use timeline::{Timeline, Uneventful};
+pub use timeline::{StartingAt, Timeline, Uneventful};
 pub use transit::{Delay, Faults};

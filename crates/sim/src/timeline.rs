@@ -41,6 +41,31 @@ impl<T: Timeline + ?Sized> Timeline for Box<T> {
     }
 }
 
+/// A timeline whose beginning is not that of time.
+#[derive(Clone, Copy, Debug)]
+pub struct StartingAt<T> {
+    start: Time,
+    timeline: T,
+}
+
+impl<T> StartingAt<T> {
+    /// What the timeline does at some time happens so long after `start`.
+    pub fn new(start: Time, timeline: T) -> Self {
+        Self { start, timeline }
+    }
+}
+
+impl<T: Timeline> Timeline for StartingAt<T> {
+    fn next(&self) -> Option<Time> {
+        self.timeline.next().map(|next| self.start + (next - Time::ZERO))
+    }
+
+    /// The cluster's own clock is ahead of the time that the timeline is told, and counts.
+    fn act(&mut self, now: Time, cluster: &mut Cluster) -> Vec<String> {
+        self.timeline.act(Time::ZERO + (now - self.start), cluster)
+    }
+}
+
 /// Two timelines, side by side; what both do at one time the first does first.
 impl<A: Timeline, B: Timeline> Timeline for (A, B) {
     fn next(&self) -> Option<Time> {
