@@ -13,6 +13,7 @@
 mod clock;
 mod commands;
 mod driver;
+mod engine;
 mod error;
 mod input;
 mod logging;
@@ -21,6 +22,7 @@ mod print;
 mod progress;
 // The commands that run for long start it.
 mod serving;
+mod stopping;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
