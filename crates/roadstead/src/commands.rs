@@ -3,4 +3,5 @@
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sim;

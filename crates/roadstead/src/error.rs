@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use roadstead_cluster::api::listening::ListenError;
 use roadstead_cluster::kubernetes::ConnectError;
 use roadstead_cluster::kubernetes::election::ElectionError;
 use roadstead_cluster::manifests;
@@ -54,6 +55,8 @@ pub(crate) enum Error {
     Election(ElectionError),
     #[error("error: {0}")]
     Serving(ServingError),
+    #[error("error: --api-port: {0}")]
+    Api(ListenError),
     #[error("error: cannot start threads: {0}")]
     Threads(io::Error),
     #[error("error: cannot listen for signals: {0}")]

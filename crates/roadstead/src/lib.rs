@@ -31,7 +31,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, run, sim};
+use crate::commands::{completions, config, run, serve, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -48,6 +48,7 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Sim(sim::Sim),
+    Serve(serve::Serve),
     Run(Box<run::Run>),
     #[command(subcommand)]
     Config(config::Config),
@@ -59,6 +60,7 @@ Examples:
   roadstead sim examples/shop                     schedule a folder of manifests, and see
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
+  roadstead serve                                 watch a cluster in memory, in a browser
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
@@ -85,6 +87,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match program.command {
         Command::Sim(command) => command.run(registry, &mut out),
+        Command::Serve(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),

@@ -91,16 +91,27 @@ impl Serving {
         Self::start_within(options, served, Limits::default()).await
     }
 
+    /// Opens a port of this machine alone, for plain HTTP.
+    pub(crate) async fn on_loopback(
+        address: SocketAddr,
+        served: Served,
+    ) -> Result<Self, ServingError> {
+        let (stop, stopping) = watch::channel(false);
+        let router = router(served).layer(middleware::from_fn(guard::insecure));
+        let listening = Listening::bind("port", address, None, router, Limits::default()).await?;
+        let (secure, insecure) = (None, listening.address().ok());
+        let mut listeners = JoinSet::new();
+        listeners.spawn(listening.serve(stopping));
+        Ok(Self { secure, insecure, stop, listeners, _renewal: JoinSet::new() })
+    }
+
     async fn start_within(
         options: &ServingOptions,
         served: Served,
         limits: Limits,
     ) -> Result<Self, ServingError> {
-        let Served { source, health, process, cluster, more } = served;
-        let router = endpoints::routes(Shown { source, health, process })
-            .merge(more)
-            .fallback(|| async { answers::not_found() })
-            .layer(DefaultBodyLimit::max(BODY_SIZE));
+        let cluster = served.cluster.clone();
+        let router = router(served);
         let (stop, stopping) = watch::channel(false);
         let mut serving = Self {
             secure: None,
@@ -181,6 +192,14 @@ impl Serving {
         let guard = Arc::new(Guard { authentication, authorization });
         Ok((guard, TlsAcceptor::from(Arc::new(server))))
     }
+}
+
+fn router(served: Served) -> Router {
+    let Served { source, health, process, more, .. } = served;
+    endpoints::routes(Shown { source, health, process })
+        .merge(more)
+        .fallback(|| async { answers::not_found() })
+        .layer(DefaultBodyLimit::max(BODY_SIZE))
 }
 
 /// A client of the cluster that a kubeconfig names.

@@ -7,7 +7,7 @@ use roadstead_queue::Time;
 ///
 /// A timeline is a state machine as everything else here: it is asked when it wants to act, and
 /// acts when that time has come.
-pub trait Timeline {
+pub trait Timeline: Send {
     /// When it next wants to act; `None` when it has nothing left to do.
     fn next(&self) -> Option<Time>;
 

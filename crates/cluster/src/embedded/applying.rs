@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Cluster;
 use super::admission::Origin;
 use crate::manifests::{Document, Manifests, Problem};
-use crate::{ApiError, Key, Object};
+use crate::{ApiError, Key, Kind, Object};
 
 /// What applying manifests did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,16 @@ impl Cluster {
         }
         *self = attempt;
         Ok(applied)
+    }
+
+    /// Takes everything away at once that was not there at the start.
+    pub fn clear(&mut self, now: Time) {
+        self.advance(now);
+        for &kind in Kind::ALL {
+            let objects = self.store.list(kind).filter(|object| !self.is_built_in(object));
+            let keys: Vec<Key> = objects.map(Object::key).collect();
+            keys.iter().for_each(|key| self.erase(key));
+        }
     }
 
     fn apply_object(

@@ -109,7 +109,7 @@ impl Cluster {
     }
 
     /// Whether this is one of the objects that a cluster starts with.
-    fn is_built_in(&self, object: &Object) -> bool {
+    pub(super) fn is_built_in(&self, object: &Object) -> bool {
         let name = object.name();
         let known = match object.kind() {
             Kind::Namespace => name == "default" || name.starts_with("kube-"),

@@ -2,7 +2,7 @@
 
 mod leading;
 mod options;
-mod source;
+pub(super) mod source;
 
 use std::io::Write;
 use std::sync::Arc;

@@ -12,14 +12,14 @@ use crate::observing;
 use crate::serving::{Answer, Source, Unavailable};
 
 /// A scheduler that runs on its own thread.
-pub(super) struct Running {
+pub(crate) struct Running {
     questions: Questions,
     leadership: Leadership,
     configuration: Value,
 }
 
 impl Running {
-    pub(super) fn new(
+    pub(crate) fn new(
         questions: Questions,
         leadership: Leadership,
         configuration: &SchedulerConfiguration,
