@@ -1,7 +1,7 @@
 //! The scheduling framework: plugins, in the order of a profile, run point by point.
 
 mod binding;
-mod filtering;
+pub(crate) mod filtering;
 mod plugin;
 mod post_filtering;
 mod reach;
@@ -28,8 +28,8 @@ pub use binding::{
 pub use filtering::{Candidates, PreFiltered};
 pub use plugin::{
     Extensions, Filter, Joining, Nomination, Plugin, PostFilter, PostFilterAnswer, PreEnqueue,
-    PreFilter, PreFilterAnswer, PreScore, PreScoreAnswer, Preemption, QueueSort, Rank,
-    Registration, Score,
+    PreFilter, PreFilterAnswer, PreFilterExtensions, PreScore, PreScoreAnswer, Preemption,
+    QueueSort, Rank, Registration, Score,
 };
 pub use post_filtering::PostFiltered;
 pub(crate) use reach::{Local, Reaches};

@@ -279,6 +279,10 @@ struct Nominated<'a, V>(&'a Queue<Rules, Sort, V>);
 
 impl<V> Nominations for Nominated<'_, V> {
     fn to(&self, node: &Text) -> Vec<Arc<Pod>> {
+        // Mostly nobody is nominated to any node, and this is asked about each of them.
+        if self.0.nominated_nodes().next().is_none() {
+            return Vec::new();
+        }
         let rules = self.0.policy();
         let Some(node) = rules.known_node(node) else { return Vec::new() };
         // Also those in flight, whom the queue does not list as waiting.

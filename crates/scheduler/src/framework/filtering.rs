@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Reaches, Status};
+use super::{
+    Code, Context, CycleState, Framework, PreFilterAnswer, PreFilterExtensions, Reaches, Status,
+};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
 use crate::nodes::{NodeInfo, Nodes, Slot};
 
@@ -260,7 +262,8 @@ impl Framework {
         other: &Arc<Pod>,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        self.follow(state, |plugin, state| plugin.add_pod(context, state, pod, other, node))
+        let followers = self.followers(state);
+        follow(&followers, |extensions| extensions.add_pod(context, state, pod, other, node))
     }
 
     /// Lets the plugins' states follow a pod that is taken not to run on a node.
@@ -276,21 +279,28 @@ impl Framework {
         other: &Arc<Pod>,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        self.follow(state, |plugin, state| plugin.remove_pod(context, state, pod, other, node))
+        let followers = self.followers(state);
+        follow(&followers, |extensions| extensions.remove_pod(context, state, pod, other, node))
     }
 
-    fn follow(
-        &self,
-        state: &mut CycleState,
-        step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
-    ) -> Result<(), Status> {
-        for plugin in &self.pre_filter {
-            if !state.skip_filter.has(plugin.name()) {
-                step(&**plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
-            }
-        }
-        Ok(())
+    /// The plugins whose state follows what-ifs in this cycle.
+    pub(crate) fn followers(&self, state: &CycleState) -> Vec<Follower<'_>> {
+        let asked = self.pre_filter.iter().filter(|plugin| !state.skip_filter.has(plugin.name()));
+        asked.filter_map(|plugin| Some((plugin.name(), plugin.extensions()?))).collect()
     }
+}
+
+/// A plugin whose state follows what-ifs.
+pub(crate) type Follower<'a> = (&'static str, &'a dyn PreFilterExtensions);
+
+/// Has every plugin's state follow a step.
+pub(crate) fn follow(
+    followers: &[Follower<'_>],
+    mut step: impl FnMut(&dyn PreFilterExtensions) -> Result<(), Status>,
+) -> Result<(), Status> {
+    followers.iter().try_for_each(|(name, extensions)| {
+        step(*extensions).map_err(|status| status.from_plugin(name))
+    })
 }
 
 impl PreFiltered {
