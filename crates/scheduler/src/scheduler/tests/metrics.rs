@@ -4,9 +4,11 @@ use serde_json::json;
 
 use super::*;
 
+mod plugins;
+
 impl TestCluster {
     /// The samples whose names begin so, without buckets.
-    fn samples(&self, name: &str) -> Vec<String> {
+    pub(super) fn samples(&self, name: &str) -> Vec<String> {
         let text = self.scheduler.queue().observer().0.expose(&self.scheduler);
         let is_wanted = |line: &&str| line.starts_with(name) && !line.contains("_bucket{");
         text.lines().filter(is_wanted).map(str::to_owned).collect()
