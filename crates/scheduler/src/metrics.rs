@@ -18,7 +18,7 @@ pub use exposition::Exposition;
 use flushed::Flushed;
 use instruments::{About, Counter, Gauge, Histogram};
 use plugins::PluginMetrics;
-pub use pods::expose_pod_requests;
+pub use pods::expose_pod_resources;
 
 /// An observer that keeps kube-scheduler's metrics.
 #[derive(Clone, Debug)]

@@ -223,6 +223,11 @@ impl<V: Observer> Scheduler<V> {
         self.queue.policy().pods.keys()
     }
 
+    /// All pods that the cluster shows, in no particular order.
+    pub(crate) fn shown_pods(&self) -> impl Iterator<Item = &Pod> {
+        self.queue.policy().pods.values().map(|known| &*known.pod)
+    }
+
     /// The node that is kept for a pod.
     pub(crate) fn nominated_node(&self, key: &PodKey) -> Option<&Text> {
         let rules = self.queue.policy();
