@@ -1,6 +1,7 @@
 //! The scheduling framework: plugins, in the order of a profile, run point by point.
 
 mod binding;
+mod calls;
 pub(crate) mod filtering;
 mod plugin;
 mod post_filtering;
@@ -25,6 +26,8 @@ pub use binding::{
     Bind, BindAnswer, Handle, Permission, Permit, PostBind, PreBind, PreFlight, Progress, Reserve,
     Verdict, Waiting, Write,
 };
+pub use calls::Evaluation;
+pub(crate) use calls::{Calls, Failure, Run, SKIP, SUCCESS, WAIT, status_name};
 pub use filtering::{Candidates, PreFiltered};
 pub use plugin::{
     Extensions, Filter, Joining, Nomination, Plugin, PostFilter, PostFilterAnswer, PreEnqueue,

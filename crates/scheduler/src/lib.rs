@@ -33,7 +33,7 @@ pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
 pub use journal::{Destination, Entry, HintWord, History, Journal, JournalLimits, What};
 pub use listers::{Assumptions, Listers};
-pub use metrics::{Exposition, Metrics, expose_pod_requests};
+pub use metrics::{Exposition, Metrics, expose_pod_resources};
 pub use nodes::{NodeInfo, Nodes};
 pub use observer::{AttemptResult, Happening, Observer};
 pub use registry::{BuildError, Registry};

@@ -11,6 +11,7 @@ mod pods;
 mod rules;
 mod search;
 mod sort;
+mod telling;
 mod wakeups;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,9 +22,9 @@ use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
-use crate::framework::{Context, Framework, Nominations, Verdict};
+use crate::framework::{Calls, Context, Framework, Nominations, Verdict};
 use crate::memory::Memory;
-use crate::observer::{AttemptResult, Happening, Observer};
+use crate::observer::{Happening, Observer};
 use binding::Binding;
 use permit::Permitting;
 use wakeups::Wakeups;
@@ -65,6 +66,10 @@ pub struct Scheduler<V = ()> {
     start: usize,
     /// What node-local plugins have said; `None` if they are to be asked each time.
     memory: Option<Memory>,
+    /// The calls of each profile's plugins; none if nobody wants to know.
+    calls: Vec<Arc<Calls>>,
+    /// How many cycles there were: decides which are measured, and nothing else.
+    cycles: u64,
 }
 
 /// An attempt on a pod, and when it began by the observer's clock.
@@ -75,6 +80,7 @@ struct Trial {
 
 struct Evictions {
     preemptor: Arc<Pod>,
+    since: Time,
     open: usize,
     failed: bool,
 }
@@ -90,10 +96,15 @@ impl<V: Observer> Scheduler<V> {
     ) -> Self {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
         let sort = Sort::of(&profiles);
-        let (rules, plugins) = Rules::new(profiles);
+        let (mut rules, plugins) = Rules::new(profiles);
         let mut observer = observer;
         observer.start(&plugins);
         let clock = observer.clock();
+        let calls = match observer.follows_plugins() {
+            true => rules.profiles.iter().map(|(_, own)| Arc::new(Calls::new(own))).collect(),
+            false => Vec::new(),
+        };
+        rules.measure_gates(clock, &calls);
         Self {
             queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
@@ -109,6 +120,8 @@ impl<V: Observer> Scheduler<V> {
             tie_breaker: seed,
             start: 0,
             memory: Some(Memory::new()),
+            calls,
+            cycles: 0,
         }
     }
 
@@ -132,9 +145,12 @@ impl<V: Observer> Scheduler<V> {
         if evictions.open > 0 {
             return;
         }
-        let Some(Evictions { preemptor, failed, .. }) = self.evictions.remove(preemptor) else {
+        let Some(Evictions { preemptor, failed, since, .. }) = self.evictions.remove(preemptor)
+        else {
             return;
         };
+        let (is_success, took) = (!failed, now - since);
+        self.tell_observer(&Happening::PreemptionEnded { is_success, took });
         self.tell_preemption(|preempting| preempting.finish(&preemptor.uid));
         let key = PodKey::of(&preemptor);
         // At its gate it may have slept through its victims' deletion.
@@ -207,6 +223,11 @@ impl<V: Observer> Scheduler<V> {
         self.queue.policy().pods.keys()
     }
 
+    /// All pods that the cluster shows, in no particular order.
+    pub(crate) fn shown_pods(&self) -> impl Iterator<Item = &Pod> {
+        self.queue.policy().pods.values().map(|known| &*known.pod)
+    }
+
     /// The node that is kept for a pod.
     pub(crate) fn nominated_node(&self, key: &PodKey) -> Option<&Text> {
         let rules = self.queue.policy();
@@ -233,32 +254,6 @@ impl<V: Observer> Scheduler<V> {
             now: i128::from(now.as_nanos()),
         };
         Some(look(framework, &context))
-    }
-
-    /// The observer's time; 0 where it has none.
-    fn ticks(&self) -> u64 {
-        self.clock.map_or(0, |clock| clock())
-    }
-
-    fn tell_observer(&mut self, happening: &Happening<'_>) {
-        self.queue.observer_mut().happened(happening);
-    }
-
-    /// An attempt that began then is at its end.
-    fn attempted(&mut self, pod: &Arc<Pod>, result: AttemptResult, began: u64) {
-        let cost = self.ticks().saturating_sub(began);
-        let profile = &pod.spec().scheduler_name;
-        self.tell_observer(&Happening::Attempted { pod, profile, result, cost });
-    }
-
-    /// The plugins of a point were run for a pod since then.
-    fn point_ran(&mut self, pod: &Pod, point: &'static str, status: &'static str, began: u64) {
-        if self.clock.is_none() {
-            return;
-        }
-        let cost = self.ticks().saturating_sub(began);
-        let profile = &pod.spec().scheduler_name;
-        self.tell_observer(&Happening::PointRan { profile, point, status, cost });
     }
 
     /// The queue's numbers for these plugins.

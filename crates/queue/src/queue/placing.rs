@@ -243,17 +243,18 @@ where
         }
         let holder = record.gate.filter(|gate| gates.contains(gate));
         let others = gates.iter().copied().filter(|gate| Some(*gate) != holder);
-        for plugin in holder.into_iter().chain(others) {
+        let before = self.observer.ticks();
+        record.gate = holder.into_iter().chain(others).find(|&plugin| {
             let open = self.policy.gate(plugin, item) == Gate::Open;
             self.observer.gate(&GateVerdict { plugin, item, open });
-            if !open {
-                record.gate = Some(plugin);
-                record.rejection = self.rejections.exchange_with(record.rejection, plugin);
-                return true;
-            }
+            !open
+        });
+        let cost = self.observer.ticks().saturating_sub(before);
+        self.observer.gates(item, cost);
+        if let Some(plugin) = record.gate {
+            record.rejection = self.rejections.exchange_with(record.rejection, plugin);
         }
-        record.gate = None;
-        false
+        record.gate.is_some()
     }
 }
 

@@ -47,6 +47,10 @@ impl TestCluster {
 
     /// With more plugins than the default profile has.
     fn with(more: impl Fn() -> Vec<Extensions>) -> Self {
+        Self::made_of(more, Metrics::new(None))
+    }
+
+    fn made_of(more: impl Fn() -> Vec<Extensions>, metrics: Metrics) -> Self {
         let mut world = World::new();
         let mut profile = |name: &str| {
             let mut enabled: Vec<_> = more().into_iter().map(|plugin| (plugin, 0)).collect();
@@ -58,7 +62,7 @@ impl TestCluster {
         };
         let profiles = [profile("default-scheduler"), profile("batch")];
         let profiles = profiles.map(|(name, framework)| (world.text(&name), framework)).into();
-        let observers = (Metrics::new(None), Journal::default());
+        let observers = (metrics, Journal::default());
         Self {
             scheduler: Scheduler::new(Config::default(), profiles, observers, 7),
             world,

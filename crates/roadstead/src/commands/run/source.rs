@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_scheduler::config::SchedulerConfiguration;
-use roadstead_scheduler::expose_pod_requests;
+use roadstead_scheduler::expose_pod_resources;
 use serde_json::Value;
 
 use crate::driver::Questions;
@@ -53,7 +53,7 @@ impl Source for Running {
             if !leads {
                 return Ok(String::new());
             }
-            questions.ask(|scheduler, _| expose_pod_requests(scheduler)).await.ok_or_else(busy)
+            questions.ask(|scheduler, _| expose_pod_resources(scheduler)).await.ok_or_else(busy)
         })
     }
 

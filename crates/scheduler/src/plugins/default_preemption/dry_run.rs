@@ -8,7 +8,7 @@ use super::choice::{Cost, by_importance};
 use super::memory::{CostId, Trials};
 use super::stretches::{Group, LENGTH, Summary};
 use super::{has_victims, is_victim};
-use crate::framework::filtering::{Follower, follow};
+use crate::framework::filtering::{ADD_POD, Follower, REMOVE_POD, follow};
 use crate::framework::{Code, Context, CycleState, Framework, PreFilterExtensions, Status};
 use crate::nodes::{NodeInfo, Slot};
 
@@ -290,7 +290,7 @@ impl<'a> Trial<'a> {
     /// Lets the pod stay if there is room nevertheless.
     fn reprieve(&mut self, other: &Arc<Pod>) -> Result<bool, Status> {
         self.node.add_pod(other);
-        self.follow(|extensions, state, run, node| {
+        self.follow(ADD_POD, |extensions, state, run, node| {
             extensions.add_pod(run.context, state, run.pod, other, node)
         })?;
         if self.filter().is_ok() {
@@ -302,13 +302,14 @@ impl<'a> Trial<'a> {
 
     fn remove(&mut self, other: &Arc<Pod>) -> Result<(), Status> {
         self.node.remove_pod(&other.uid);
-        self.follow(|extensions, state, run, node| {
+        self.follow(REMOVE_POD, |extensions, state, run, node| {
             extensions.remove_pod(run.context, state, run.pod, other, node)
         })
     }
 
     fn follow(
         &mut self,
+        point: &'static str,
         step: impl Fn(
             &dyn PreFilterExtensions,
             &mut CycleState,
@@ -316,8 +317,9 @@ impl<'a> Trial<'a> {
             &NodeInfo,
         ) -> Result<(), Status>,
     ) -> Result<(), Status> {
-        let Some(state) = &mut self.state else { return Ok(()) };
-        follow(&self.run.followers, |extensions| step(extensions, state, self.run, &self.node))
+        let Self { run, node, state, .. } = self;
+        let Some(state) = state else { return Ok(()) };
+        follow(&run.followers, point, state, |extensions, state| step(extensions, state, run, node))
     }
 
     fn filter(&self) -> Result<(), Status> {
