@@ -8,6 +8,7 @@
 //! - A [`Timeline`] is what happens to the cluster from outside; a [`Scenario`] is one that is
 //!   written down, and an [`Input`] everything that a run is given.
 //! - [`Faults`] make the way between the two take time, and fail.
+//! - A [`Replay`] does to a scheduler what a recording says was done to another.
 //! - An [`Outcome`] is what a run came to: counts, reasons, every pod's story, and what happened
 //!   when, ready to be serialised.
 
@@ -17,6 +18,8 @@ pub mod scenario;
 mod timeline;
 
 mod simulation;
+
+mod replay;
 
 mod commands;
 mod random;
@@ -34,10 +37,11 @@ pub use outcome::{
     PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
     WaitingPlace,
 };
+pub use replay::{Difference, Replay, ReplayError, setup_of, setup_with};
 pub use roadstead_scheduler::explain::Explanation;
 pub use roadstead_scheduler::{History, JournalLimits, PodKey, Setup, SetupError};
 pub use scenario::Scenario;
 pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
-pub use statistics::{Journal, Observers};
+pub use statistics::{Journal, Noted, Observers};
 pub use timeline::{Timeline, Uneventful};
 pub use transit::{Delay, Faults};
