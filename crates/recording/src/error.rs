@@ -1,6 +1,7 @@
 //! What can be wrong with a recording.
 
 use std::io;
+use std::time::Duration;
 
 /// Why a recording cannot be begun.
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +64,9 @@ pub enum ReadError {
     },
     /// A block in the middle is damaged.
     #[error(
-        "{file}: damaged at byte {byte} of {of}; what is before that, up to {steps} steps, can be \
-         replayed: stop before it with --until"
+        "{file}: damaged at byte {byte} of {of}; the {steps} steps before that can be replayed: stop \
+         with --until {}s",
+        .after.as_secs_f64()
     )]
     Damaged {
         /// The file.
@@ -75,6 +77,8 @@ pub enum ReadError {
         of: u64,
         /// How many steps are before it.
         steps: u64,
+        /// When the last of them was, since the start of the run.
+        after: Duration,
     },
     /// A block is whole and does not say what it should.
     #[error(

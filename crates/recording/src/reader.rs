@@ -176,6 +176,7 @@ impl<R: Read + Seek> Reader<R> {
                     byte: at,
                     of: self.length,
                     steps: self.number,
+                    after: self.last - self.header.start(),
                 });
             }
             self.ending = Some(Ending::Cut { byte: at, of: self.length });

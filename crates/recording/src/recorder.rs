@@ -54,8 +54,12 @@ impl Recorder {
             io::ErrorKind::AlreadyExists => RecordError::Exists { file: name() },
             _ => RecordError::Unwritable { file: name(), error },
         };
-        let mut out =
-            OpenOptions::new().write(true).create_new(true).open(file).map_err(unwritable)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // What pods are told in their environment is nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut out = options.open(file).map_err(unwritable)?;
         let begun = begin(header).map_err(unwritable)?;
         out.write_all(&begun).map_err(unwritable)?;
         let (steps, told) = sync_channel(WAITING_STEPS);

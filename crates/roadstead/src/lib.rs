@@ -19,6 +19,7 @@ mod logging;
 mod observing;
 mod print;
 mod progress;
+mod recording;
 // The commands that run for long start it.
 mod serving;
 
@@ -29,7 +30,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, run, sim};
+use crate::commands::{completions, config, replay, run, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -47,6 +48,7 @@ struct Program {
 enum Command {
     Sim(sim::Sim),
     Run(Box<run::Run>),
+    Replay(replay::Replay),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -58,6 +60,7 @@ Examples:
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
+  roadstead replay run.rec                        repeat what was recorded with --record run.rec
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -84,6 +87,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     let done = match program.command {
         Command::Sim(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
+        Command::Replay(command) => command.run(registry, &mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

@@ -18,7 +18,7 @@ use roadstead_scheduler::{
 };
 
 use crate::outcome::{Moment, Outcome};
-use crate::simulation::{not_understood, slept};
+use crate::simulation::{Progress, not_understood, slept};
 use crate::statistics::{Journal, Noted, Statistics};
 use crate::wakers::Wakers;
 use effects::Effects;
@@ -127,20 +127,20 @@ impl<X: Observer, R: Read + Seek> Replay<X, R> {
     }
 
     /// Does everything up to and at a time of the scheduler's clock, or all there is. `progress` is
-    /// told now and then the time that was reached.
+    /// told now and then how far it is.
     ///
     /// # Errors
     /// The recording cannot be read further.
     pub fn run_to(
         &mut self,
         until: Option<Time>,
-        progress: &mut dyn FnMut(Time),
+        progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), ReadError> {
         while let Some(recorded) = self.take_until(until)? {
             let number = recorded.number;
             self.state.perform(recorded);
             if number.is_multiple_of(STEPS_BETWEEN_PROGRESS) {
-                progress(self.state.now);
+                progress(&self.state.progress());
             }
         }
         // Past the end of a recording nothing is known.
@@ -238,7 +238,15 @@ impl<X: Observer, R: Read + Seek> Replay<X, R> {
     /// The next step, if it is not after that time.
     fn take_until(&mut self, until: Option<Time>) -> Result<Option<Recorded>, ReadError> {
         if self.next.is_none() {
-            self.next = self.reader.next_step()?;
+            self.next = match self.reader.next_step() {
+                // Nobody wants what is behind the damage.
+                Err(ReadError::Damaged { .. })
+                    if until.is_some_and(|until| until <= self.state.now) =>
+                {
+                    None
+                }
+                read => read?,
+            };
         }
         Ok(self.next.take_if(|next| until.is_none_or(|until| next.at <= until)))
     }
@@ -358,6 +366,15 @@ impl<X: Observer> State<X> {
             let replayed = self.digest.commands();
             let at = self.now - self.start;
             self.difference = Some(Difference { step, at, recorded, replayed });
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.since_start(),
+            bound: self.statistics.bound_count(),
+            waiting: self.scheduler.queue().counts().waiting(),
+            cycles: self.cycles,
         }
     }
 

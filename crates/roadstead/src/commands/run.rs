@@ -12,6 +12,7 @@ use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::{Limits, Writer};
 use roadstead_cluster::kubernetes::{OnAnswer, WatchOptions, connect_and_tell, watch};
+use roadstead_recording::{Header, Source};
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_scheduler::{JournalLimits, Registry, Scheduler, Setup};
 use tokio::sync::{mpsc, watch as channel};
@@ -21,6 +22,7 @@ use crate::clock::Clock;
 use crate::driver::{Driver, Orders};
 use crate::error::Error;
 use crate::observing;
+use crate::recording::Recording;
 use crate::serving::{ProcessMetrics, Served, Serving};
 use crate::{FAILED, FINE};
 
@@ -60,6 +62,12 @@ impl Run {
         });
         let connection = self.connection(&configuration);
         let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
+        let (clock, seed) = (Clock::new(), stopping::seed());
+        let recorder = self.recording.begin(|| {
+            Header::new(Source::Run, configuration.to_json(), seed)
+                .starting(clock.now())
+                .with_leftover_after(setup.queue.leftover_after)
+        })?;
         let elections = &configuration.leader_election;
         let identity = election::identity(&election::hostname());
         let election = match elections.leader_elect {
@@ -86,14 +94,15 @@ impl Run {
             }
         };
         let driver = Driver {
-            scheduler: Scheduler::new(queue, profiles, observers, stopping::seed()),
+            scheduler: Scheduler::new(queue, profiles, observers, seed),
             world,
-            clock: Clock::new(),
+            clock,
             hands: writer.clone(),
             inputs: heard,
             orders: ordered,
             on_synced: Some(Box::new(on_synced)),
             verifies_wakeups: self.verify_wakeups,
+            recording: Recording::new(recorder),
         };
         let (questions, thread) = driver.start().map_err(Error::Threads)?;
 

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::observing;
+use crate::recording::Recording;
 
 #[tokio::test]
 async fn the_pods_of_a_cluster_are_bound_through_its_api() {
@@ -159,6 +160,7 @@ fn run(orders: Orders) -> (Shared, Running) {
         orders: ordered,
         on_synced: Some(Box::new(move || synced.store(true, Ordering::Release))),
         verifies_wakeups: true,
+        recording: Recording::default(),
     };
     let (questions, thread) = driver.start().expect("a thread");
     let watching = watch(client, inputs, WatchOptions::default());
