@@ -9,6 +9,7 @@
 //!   written down, and an [`Input`] everything that a run is given.
 //! - [`Faults`] make the way between the two take time, and fail.
 //! - A [`Replay`] does to a scheduler what a recording says was done to another.
+//!   [`what_if`] gives the same inputs to one with another configuration, and compares.
 //! - An [`Outcome`] is what a run came to: counts, reasons, every pod's story, and what happened
 //!   when, ready to be serialised.
 
@@ -20,6 +21,7 @@ mod timeline;
 mod simulation;
 
 mod replay;
+mod what_if;
 
 mod commands;
 mod random;
@@ -45,3 +47,4 @@ pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
 pub use statistics::{Journal, Noted, Observers};
 pub use timeline::{Timeline, Uneventful};
 pub use transit::{Delay, Faults};
+pub use what_if::{ChangeCounts, Comparison, Placement, PlacementChange, PodComparison, what_if};

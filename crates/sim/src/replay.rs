@@ -19,7 +19,7 @@ use roadstead_scheduler::{
 
 use crate::outcome::{Moment, Outcome};
 use crate::simulation::{Progress, not_understood, slept};
-use crate::statistics::{Journal, Noted, Statistics};
+use crate::statistics::{Journal, Noted, PodRecord, Statistics};
 use crate::wakers::Wakers;
 use effects::Effects;
 
@@ -156,9 +156,28 @@ impl<X: Observer, R: Read + Seek> Replay<X, R> {
     /// # Errors
     /// The recording cannot be read further.
     pub fn step(&mut self) -> Result<Option<(Recorded, Vec<Command>)>, ReadError> {
-        let Some(recorded) = self.take_until(None)? else { return Ok(None) };
+        self.step_until(None)
+    }
+
+    /// The same, if the step is not after that time.
+    pub(crate) fn step_until(
+        &mut self,
+        until: Option<Time>,
+    ) -> Result<Option<(Recorded, Vec<Command>)>, ReadError> {
+        let Some(recorded) = self.take_until(until)? else { return Ok(None) };
         let commands = self.state.perform(recorded.clone());
         Ok(Some((recorded, commands)))
+    }
+
+    /// Every pod that there was, as it was placed.
+    pub(crate) fn pod_records(&self) -> &[PodRecord] {
+        self.state.statistics.pods()
+    }
+
+    /// The recording, at whatever step it is.
+    #[must_use]
+    pub fn into_reader(self) -> Reader<R> {
+        self.reader
     }
 
     /// How the recording ends, once its end was reached.

@@ -16,7 +16,6 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::observing;
-use crate::recording::Recording;
 
 #[tokio::test]
 async fn the_pods_of_a_cluster_are_bound_through_its_api() {

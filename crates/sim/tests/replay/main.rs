@@ -4,5 +4,6 @@
 #[path = "../property/churn.rs"]
 mod churn;
 mod damage;
+mod other;
 mod same;
 mod testing;

@@ -2,13 +2,14 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use roadstead_cluster::embedded::{self, Cluster};
 use roadstead_recording::{Header, Reader, Recorder, Source};
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_scheduler::{Journal, JournalLimits, Registry};
-use roadstead_sim::{Config, Delay, Faults, Replay, Setup, Simulation, Verify, setup_of};
+use roadstead_sim::{Config, Delay, Faults, Replay, Setup, Simulation, Timeline, Verify, setup_of};
 
 use crate::churn::{Churn, Random};
 
@@ -45,14 +46,34 @@ pub(crate) fn record_with(test: &str, seed: u64, faults: Faults) -> (Simulation,
         ..Config::default()
     };
     let mut simulation = Simulation::new(cluster, Setup::default(), config);
-    let file = file(test, seed);
-    simulation.record_to(Recorder::create(&file, &header(seed)).expect("a new file"));
-    simulation.run(&mut churn, &mut |_| ()).expect("it comes to an end");
+    let bytes = recorded_bytes(test, &mut simulation, &header(seed), &mut churn);
+    (simulation, bytes)
+}
+
+/// Runs a simulation to its end, and records it.
+pub(crate) fn record_simulation(
+    test: &str,
+    simulation: &mut Simulation,
+    header: &Header,
+    timeline: &mut dyn Timeline,
+) -> Reader<Cursor<Vec<u8>>> {
+    reader(recorded_bytes(test, simulation, header, timeline))
+}
+
+fn recorded_bytes(
+    test: &str,
+    simulation: &mut Simulation,
+    header: &Header,
+    timeline: &mut dyn Timeline,
+) -> Vec<u8> {
+    let file = file(test);
+    simulation.record_to(Recorder::create(&file, header).expect("a new file"));
+    simulation.run(timeline, &mut |_| ()).expect("it comes to an end");
     let written = simulation.end_recording().expect("it is written").expect("it was recorded");
     let bytes = std::fs::read(&file).expect("it is there");
     assert_eq!(written.bytes, bytes.len() as u64);
     std::fs::remove_file(&file).expect("it is ours");
-    (simulation, bytes)
+    bytes
 }
 
 pub(crate) fn header(seed: u64) -> Header {
@@ -70,10 +91,12 @@ pub(crate) fn replay(bytes: Vec<u8>) -> Replayed {
     Replay::new(reader, setup, Some(Journal::new(JournalLimits::default())))
 }
 
-fn file(test: &str, seed: u64) -> PathBuf {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{seed}.rec"));
-    let _ = std::fs::remove_file(&file);
-    file
+/// A name that no other recording has.
+fn file(test: &str) -> PathBuf {
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{test}-{}-{number}.rec", std::process::id());
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 fn faults(random: &mut Random) -> Faults {
