@@ -6,12 +6,14 @@ use kube::Client;
 use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_cluster::kubernetes::writing::{Limits, Writer};
 use roadstead_cluster::kubernetes::{Input, WatchOptions, Watching, watch};
+use roadstead_recording::Recorder;
 use roadstead_scheduler::{JournalLimits, Scheduler, Setup};
 use tokio::sync::{mpsc, watch as channel};
 
 use crate::clock::Clock;
 use crate::driver::{Driver, Orders, Questions};
 use crate::error::Error;
+use crate::recording::Recording;
 use crate::{observing, stopping};
 
 /// What a scheduler works with.
@@ -26,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) seed: u64,
     /// Whether a sample of sleeping pods is tried out now and then.
     pub(crate) verifies_wakeups: bool,
+    /// Takes down everything that the scheduler is told.
+    pub(crate) recorder: Option<Recorder>,
     /// Called once everything that was there at the start has been shown.
     pub(crate) on_synced: Box<dyn FnOnce() + Send>,
 }
@@ -60,6 +64,7 @@ impl Engine {
             orders: ordered,
             on_synced: Some(parts.on_synced),
             verifies_wakeups: parts.verifies_wakeups,
+            recording: Recording::new(parts.recorder),
         };
         let (questions, thread) = driver.start().map_err(Error::Threads)?;
         let (inputs, watching) = (Some(inputs), None);

@@ -20,6 +20,7 @@ mod logging;
 mod observing;
 mod print;
 mod progress;
+mod recording;
 // The commands that run for long start it.
 mod serving;
 mod stopping;
@@ -31,7 +32,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, run, serve, sim};
+use crate::commands::{completions, config, replay, run, serve, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -50,6 +51,7 @@ enum Command {
     Sim(sim::Sim),
     Serve(serve::Serve),
     Run(Box<run::Run>),
+    Replay(replay::Replay),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -62,6 +64,7 @@ Examples:
                                                   what would this cluster do with its pods?
   roadstead serve                                 watch a cluster in memory, in a browser
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
+  roadstead replay run.rec                        repeat what was recorded with --record run.rec
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -89,6 +92,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         Command::Sim(command) => command.run(registry, &mut out),
         Command::Serve(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
+        Command::Replay(command) => command.run(registry, &mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

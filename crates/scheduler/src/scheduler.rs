@@ -173,6 +173,16 @@ impl<V: Observer> Scheduler<V> {
         self.settle(now);
     }
 
+    /// Whether [`on_time`](Self::on_time) does anything at `now`, if only to move on the timers of
+    /// the queue. Where it does not, leaving the call out changes nothing.
+    #[must_use]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.queue.is_due(now)
+            || self.timers.first().is_some_and(|(at, _)| *at <= now)
+            || !self.answers.is_empty()
+            || !self.to_activate.is_empty()
+    }
+
     /// When [`on_time`](Self::on_time) next has something to do.
     #[must_use]
     pub fn next_wakeup(&self) -> Option<Time> {

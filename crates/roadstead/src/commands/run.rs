@@ -11,6 +11,7 @@ use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::Limits;
 use roadstead_cluster::kubernetes::{OnAnswer, connect_and_tell};
+use roadstead_recording::{Header, Source};
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_scheduler::{Registry, Setup};
 
@@ -57,6 +58,12 @@ impl Run {
         });
         let connection = self.connection(&configuration);
         let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
+        let (clock, seed) = (Clock::new(), stopping::seed());
+        let recorder = self.recording.begin(|| {
+            Header::new(Source::Run, configuration.to_json(), seed)
+                .starting(clock.now())
+                .with_leftover_after(setup.queue.leftover_after)
+        })?;
         let elections = &configuration.leader_election;
         let identity = election::identity(&election::hostname());
         let election = match elections.leader_elect {
@@ -79,11 +86,12 @@ impl Run {
         let mut engine = Engine::start(Parts {
             client: client.clone(),
             setup,
-            clock: Clock::new(),
+            clock,
             limits: Limits::from_config(&configuration.client_connection),
             leadership: leadership.clone(),
-            seed: stopping::seed(),
+            seed,
             verifies_wakeups: self.verify_wakeups,
+            recorder,
             on_synced: Box::new(on_synced),
         })?;
 

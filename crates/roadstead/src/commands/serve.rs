@@ -16,6 +16,7 @@ use roadstead_cluster::api::listening::Listener;
 use roadstead_cluster::embedded::{self, Cluster};
 use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_cluster::kubernetes::writing::Limits;
+use roadstead_recording::{Header, Source};
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_scheduler::{Registry, Setup};
 
@@ -26,6 +27,7 @@ use crate::clock::Clock;
 use crate::driver::Orders;
 use crate::engine::{Engine, Parts};
 use crate::error::Error;
+use crate::recording::RecordOptions;
 use crate::serving::{Health, ProcessMetrics, Served, Serving};
 use crate::{FINE, stopping};
 
@@ -55,6 +57,8 @@ pub(crate) struct Serve {
     /// What chance is drawn from. By default what a scenario says, else 0.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    #[command(flatten)]
+    recording: RecordOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -102,6 +106,10 @@ impl Serve {
         let clock = Clock::at_speed(self.speed);
         let cluster =
             SharedCluster::new(Cluster::new(behaviour(files.seed())), move || clock.now());
+        let seed = files.seed();
+        let recorder = self.recording.begin(|| {
+            Header::new(Source::Serve, configuration.to_json(), seed).starting(clock.now())
+        })?;
         let keeper = Keeper::start(cluster.clone(), clock, files)?;
         let client = Client::new(cluster.service(), "default");
         let health = Arc::new(Health::new());
@@ -115,8 +123,9 @@ impl Serve {
             clock,
             limits: Limits { qps: 0.0, ..Limits::default() },
             leadership: Leadership::always(),
-            seed: self.seed.unwrap_or_default(),
+            seed,
             verifies_wakeups: true,
+            recorder,
             on_synced: Box::new(on_synced),
         })?;
         let running = Running::new(engine.questions().clone(), Leadership::always(), configuration);

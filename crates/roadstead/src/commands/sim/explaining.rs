@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use roadstead_model::Text;
 use roadstead_scheduler::document::nearest;
-use roadstead_sim::{Explanation, History, JournalLimits, Outcome, PodKey, Simulation};
+use roadstead_sim::{Explanation, History, JournalLimits, Outcome, PodKey};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::error::Error;
 /// What is known of a pod at the end of a run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Explained {
+pub(crate) struct Explained {
     namespace: String,
     name: String,
     /// Absent if it is gone.
@@ -23,21 +23,21 @@ pub(super) struct Explained {
 
 /// An outcome, and the pods that were asked about.
 #[derive(Serialize)]
-pub(super) struct WithExplanations<'a> {
+pub(crate) struct WithExplanations<'a> {
     #[serde(flatten)]
-    pub(super) outcome: &'a Outcome,
+    pub(crate) outcome: &'a Outcome,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(super) explanations: &'a [Explained],
+    pub(crate) explanations: &'a [Explained],
 }
 
 /// Of a run that ends, whatever was asked for can be kept.
-pub(super) fn limits() -> JournalLimits {
+pub(crate) fn limits() -> JournalLimits {
     JournalLimits { finished: 1_000_000, pods: 1_000_000, ..JournalLimits::default() }
 }
 
-/// Explains the pods of these names, which are `[NAMESPACE/]POD`.
-pub(super) fn explain(
-    simulation: &mut Simulation,
+/// Explains the pods of these names, which are `[NAMESPACE/]POD`, by what `ask` says of them.
+pub(crate) fn explain(
+    mut ask: impl FnMut(&PodKey) -> (Option<Explanation>, Option<History>),
     outcome: &Outcome,
     names: &[String],
 ) -> Result<Vec<Explained>, Error> {
@@ -45,7 +45,7 @@ pub(super) fn explain(
     for written in names {
         let (namespace, name) = written.split_once('/').unwrap_or(("default", written));
         let key = PodKey { namespace: Text::unshared(namespace), name: Text::unshared(name) };
-        let (explanation, history) = (simulation.explain(&key), simulation.history(&key));
+        let (explanation, history) = ask(&key);
         if explanation.is_none() && history.is_none() {
             let near = near(outcome, namespace, name);
             return Err(Error::UnknownPod { name: format!("{namespace}/{name}"), near });
@@ -57,7 +57,7 @@ pub(super) fn explain(
 }
 
 impl Explained {
-    pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { namespace, name, explanation, history } = self;
         match explanation {
             Some(explanation) => write!(out, "{explanation}")?,
