@@ -6,6 +6,7 @@
 //! own that can name no other address than loopback.
 
 mod answers;
+pub(crate) mod api;
 mod authentication;
 mod authorities;
 mod authorization;

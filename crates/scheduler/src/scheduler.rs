@@ -194,6 +194,11 @@ impl<V: Observer> Scheduler<V> {
         profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
     }
 
+    /// The scheduler names of all profiles, in their order.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.queue.policy().profiles.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The pod that the cluster shows under that name, and its profile if it is one of ours.
     pub(crate) fn known_pod(&self, key: &PodKey) -> Option<(Arc<Pod>, Option<Profile>)> {
         let rules = self.queue.policy();

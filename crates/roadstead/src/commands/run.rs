@@ -8,7 +8,6 @@ mod stopping;
 use std::io::Write;
 use std::sync::Arc;
 
-use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::{Limits, Writer};
 use roadstead_cluster::kubernetes::{OnAnswer, WatchOptions, connect_and_tell, watch};
@@ -21,7 +20,7 @@ use crate::clock::Clock;
 use crate::driver::{Driver, Orders};
 use crate::error::Error;
 use crate::observing;
-use crate::serving::{ProcessMetrics, Served, Serving};
+use crate::serving::{ProcessMetrics, Served, Serving, api};
 use crate::{FAILED, FINE};
 
 impl Run {
@@ -98,12 +97,13 @@ impl Run {
         let (questions, thread) = driver.start().map_err(Error::Threads)?;
 
         let source = source::Running::new(questions.clone(), leadership.clone(), &configuration);
+        let source = Arc::new(source);
         let served = Served {
-            source: Arc::new(source),
+            source: source.clone(),
             health: Arc::clone(&health),
             process: Arc::clone(&process),
             cluster: Some(client.clone()),
-            more: Router::new(),
+            more: api::routes(source),
         };
         let serving = Serving::start(&self.serving, served).await.map_err(Error::Serving)?;
         for (scheme, address) in
