@@ -18,6 +18,7 @@ pub mod explain;
 pub mod framework;
 mod journal;
 mod listers;
+pub mod listing;
 mod memory;
 mod metrics;
 mod nodes;

@@ -212,6 +212,17 @@ impl<V: Observer> Scheduler<V> {
         self.queue.policy().pods.keys()
     }
 
+    /// Whether the cluster shows a pod of that name.
+    pub(crate) fn is_known(&self, key: &PodKey) -> bool {
+        self.queue.policy().pods.contains_key(key)
+    }
+
+    /// For how many pods a node is kept.
+    pub(crate) fn nominated_count(&self, node: &Text) -> usize {
+        let node = self.queue.policy().known_node(node);
+        node.map_or(0, |node| self.queue.nominated_to(node).count())
+    }
+
     /// The node that is kept for a pod.
     pub(crate) fn nominated_node(&self, key: &PodKey) -> Option<&Text> {
         let rules = self.queue.policy();
