@@ -14,6 +14,7 @@ mod clock;
 mod commands;
 mod driver;
 mod error;
+mod explained;
 mod input;
 mod logging;
 mod observing;
