@@ -108,12 +108,14 @@ impl<T, O, A: Observer<T, O>> Observer<T, O> for Option<A> {
 pub struct Transition<'a, T> {
     /// The item.
     pub item: &'a T,
-    /// Where it was; `None` if it is new.
+    /// Where it was; `None` if it is new, or had left the queue.
     pub from: Option<Place>,
     /// Where it is now; `None` if it is gone.
     pub to: Option<Place>,
     /// Why.
     pub cause: Cause<'a>,
+    /// The plugin whose hint found an event worth a retry, if that is why.
+    pub by: Option<PluginId>,
     /// When.
     pub at: Time,
 }

@@ -77,7 +77,8 @@ pub(crate) struct Questions {
     sender: mpsc::Sender<Question>,
 }
 
-type Question = Box<dyn FnOnce(&mut Observed, Time) + Send>;
+/// Something to be found out on the scheduler's thread; it sends what it finds itself.
+pub(crate) type Question = Box<dyn FnOnce(&mut Observed, Time) + Send>;
 
 impl Questions {
     /// Asks the scheduler, between two cycles. `None` if it has stopped, or is too busy.
@@ -91,10 +92,15 @@ impl Questions {
             let _ = sender.send(question(scheduler, now));
         });
         let answer = async {
-            self.sender.send(question).await.ok()?;
+            self.put(question).await?;
             receiver.await.ok()
         };
         timeout(PATIENCE, answer).await.ok().flatten()
+    }
+
+    /// Hands over a question that answers by itself. `None` if the scheduler has stopped.
+    pub(crate) async fn put(&self, question: Question) -> Option<()> {
+        self.sender.send(question).await.ok()
     }
 }
 

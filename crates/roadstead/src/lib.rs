@@ -15,6 +15,7 @@ mod commands;
 mod driver;
 mod engine;
 mod error;
+mod explained;
 mod input;
 mod logging;
 mod observing;

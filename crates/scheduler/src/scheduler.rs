@@ -220,6 +220,11 @@ impl<V: Observer> Scheduler<V> {
         profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
     }
 
+    /// The scheduler names of all profiles, in their order.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.queue.policy().profiles.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The pod that the cluster shows under that name, and its profile if it is one of ours.
     pub(crate) fn known_pod(&self, key: &PodKey) -> Option<(Arc<Pod>, Option<Profile>)> {
         let rules = self.queue.policy();
@@ -236,6 +241,17 @@ impl<V: Observer> Scheduler<V> {
     /// All pods that the cluster shows, in no particular order.
     pub(crate) fn shown_pods(&self) -> impl Iterator<Item = &Pod> {
         self.queue.policy().pods.values().map(|known| &*known.pod)
+    }
+
+    /// Whether the cluster shows a pod of that name.
+    pub(crate) fn is_known(&self, key: &PodKey) -> bool {
+        self.queue.policy().pods.contains_key(key)
+    }
+
+    /// For how many pods a node is kept.
+    pub(crate) fn nominated_count(&self, node: &Text) -> usize {
+        let node = self.queue.policy().known_node(node);
+        node.map_or(0, |node| self.queue.nominated_to(node).count())
     }
 
     /// The node that is kept for a pod.

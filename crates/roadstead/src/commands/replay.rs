@@ -103,7 +103,7 @@ impl Replay {
                 }
                 for explained in &explanations {
                     writeln!(out)?;
-                    explained.print(out)?;
+                    write!(out, "{explained}")?;
                 }
                 writeln!(out)?;
                 told.print(out)?;

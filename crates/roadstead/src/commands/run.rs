@@ -7,7 +7,6 @@ pub(super) mod source;
 use std::io::Write;
 use std::sync::Arc;
 
-use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
 use roadstead_cluster::kubernetes::writing::Limits;
 use roadstead_cluster::kubernetes::{OnAnswer, connect_and_tell};
@@ -19,7 +18,7 @@ pub(crate) use self::options::Run;
 use crate::clock::Clock;
 use crate::engine::{Engine, Parts};
 use crate::error::Error;
-use crate::serving::{ProcessMetrics, Served, Serving};
+use crate::serving::{self, ProcessMetrics, Served, Serving};
 use crate::{FAILED, FINE, stopping};
 
 impl Run {
@@ -97,12 +96,13 @@ impl Run {
 
         let source =
             source::Running::new(engine.questions().clone(), leadership.clone(), &configuration);
+        let source = Arc::new(source);
         let served = Served {
-            source: Arc::new(source),
+            source: source.clone(),
             health: Arc::clone(&health),
             process: Arc::clone(&process),
             cluster: Some(client.clone()),
-            more: Router::new(),
+            more: serving::shown(source),
         };
         let serving = Serving::start(&self.serving, served).await.map_err(Error::Serving)?;
         for (scheme, address) in

@@ -2,6 +2,7 @@
 
 mod files;
 mod keeping;
+mod stage;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use kube::Client;
 use roadstead_cluster::api::SharedCluster;
 use roadstead_cluster::api::listening::Listener;
@@ -22,13 +22,14 @@ use roadstead_scheduler::{Registry, Setup};
 
 use self::files::Files;
 use self::keeping::Keeper;
+use self::stage::Harbour;
 use super::run::source::Running;
 use crate::clock::Clock;
 use crate::driver::Orders;
 use crate::engine::{Engine, Parts};
 use crate::error::Error;
 use crate::recording::RecordOptions;
-use crate::serving::{Health, ProcessMetrics, Served, Serving};
+use crate::serving::{self, Health, ProcessMetrics, Served, Serving};
 use crate::{FINE, stopping};
 
 /// Run a cluster in memory and its scheduler in real time, and watch them in a browser.
@@ -129,12 +130,15 @@ impl Serve {
             on_synced: Box::new(on_synced),
         })?;
         let running = Running::new(engine.questions().clone(), Leadership::always(), configuration);
+        let running = Arc::new(running);
+        let harbour =
+            Harbour { running: running.clone(), cluster: cluster.clone(), speed: self.speed };
         let served = Served {
-            source: Arc::new(running),
+            source: running,
             health: Arc::clone(&health),
             process: Arc::new(ProcessMetrics::default()),
             cluster: None,
-            more: Router::new(),
+            more: serving::shown(Arc::new(harbour)),
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let serving = Serving::on_loopback(address, served).await.map_err(Error::Serving)?;

@@ -160,7 +160,7 @@ impl Sim {
                 }
                 for explained in &explained {
                     writeln!(out)?;
-                    explained.print(out)?;
+                    write!(out, "{explained}")?;
                 }
             }
             Output::Json => {

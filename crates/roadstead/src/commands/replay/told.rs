@@ -8,7 +8,7 @@ use roadstead_scheduler::Journal;
 use roadstead_sim::{Difference, Outcome, Replay, Seconds};
 use serde::Serialize;
 
-use super::super::sim::explaining::Explained;
+use crate::explained::Explained;
 use crate::print::{duration, number};
 
 /// What is told of a replay.
