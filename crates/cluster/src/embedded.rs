@@ -5,6 +5,7 @@
 //! run can be repeated.
 
 mod admission;
+mod applying;
 mod binding;
 mod containers;
 mod controllers;
@@ -30,6 +31,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time as ApiTime;
 use k8s_openapi::jiff::Timestamp;
 use roadstead_queue::Time;
 
+pub use self::applying::Applied;
 pub use self::binding::{Binding, PodStatusPatch};
 use self::controllers::daemon_set::{DaemonWork, Fleet};
 pub use self::deletion::{DeleteOptions, Propagation};
@@ -43,7 +45,7 @@ use crate::{ApiError, Key, Kind, Object, Resource};
 
 /// A Kubernetes cluster in memory.
 ///
-/// - **Requests**: [`load`](Self::load), [`create`](Self::create), [`update`](Self::update),
+/// - **Requests**: [`load`](Self::load), [`apply`](Self::apply), [`create`](Self::create), [`update`](Self::update),
 ///   [`patch_pod_status`](Self::patch_pod_status), [`bind`](Self::bind), [`delete`](Self::delete),
 ///   [`evict`](Self::evict).
 /// - **Questions**: [`get`](Self::get), [`list`](Self::list), [`changes`](Self::changes).
@@ -193,6 +195,12 @@ impl Cluster {
             return Some(self.now);
         }
         self.next_task()
+    }
+
+    /// What time it is in the cluster: the latest that it was told.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     fn next_task(&self) -> Option<Time> {

@@ -37,6 +37,7 @@ mod node_selector;
 mod selector;
 mod taint;
 
+mod limits;
 mod quantity;
 mod requests;
 mod resources;

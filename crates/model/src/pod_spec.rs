@@ -50,6 +50,9 @@ pub struct PodSpec {
     pub requests: Requests,
     /// What it counts when nodes are scored for it.
     pub score_requests: Resources,
+    /// What it may use at most, in thousandths by resource name, sorted. No decision looks at it,
+    /// but here pods share it.
+    pub limits: Box<[(Text, i64)]>,
     /// Names of resources in any container's requests or limits, sorted: whether an extender that
     /// manages some is interested.
     pub container_resources: Box<[Text]>,
@@ -106,6 +109,7 @@ impl PodSpec {
             host_ports: host_ports(spec, world),
             requests: requests.of_spec(),
             score_requests: requests.for_scoring(),
+            limits: requests.limits(),
             container_resources: container_resources(spec, world),
             volumes: spec
                 .volumes

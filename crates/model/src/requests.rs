@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1 as api;
 
 use crate::resources::ResourceList;
-use crate::{ModelError, Quantity, Resources, Text, World};
+use crate::{ModelError, Quantity, Resources, Text, World, limits};
 
 /// A pod's requests, summed up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,7 @@ pub(crate) struct RequestReader {
     init_containers: Vec<ContainerRequests>,
     pod_level: Option<PodLevel>,
     overhead: ResourceList,
+    limits: Box<[(Text, i64)]>,
     is_resize_infeasible: bool,
     cpu: Text,
     memory: Text,
@@ -48,17 +49,24 @@ impl RequestReader {
         let overhead = spec.and_then(|spec| spec.overhead.as_ref());
         let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
         let pending = conditions.iter().find(|condition| condition.type_ == "PodResizePending");
+        let overhead =
+            ResourceList::from_api(overhead, world).map_err(|e| e.at("overhead").at("spec"))?;
         Ok(Self {
+            limits: limits::read(pod, &overhead, world)?,
             containers: read_containers("containers", containers, status, world)?,
             init_containers: read_containers("initContainers", init_containers, status, world)?,
             pod_level: PodLevel::read(spec, status, world)?,
-            overhead: ResourceList::from_api(overhead, world)
-                .map_err(|e| e.at("overhead").at("spec"))?,
+            overhead,
             is_resize_infeasible: pending
                 .is_some_and(|c| c.reason.as_deref() == Some("Infeasible")),
             cpu: world.text("cpu"),
             memory: world.text("memory"),
         })
+    }
+
+    /// The limits as the pod's spec says them.
+    pub(crate) fn limits(&self) -> Box<[(Text, i64)]> {
+        self.limits.clone()
     }
 
     /// The requests as the pod's spec says them.
@@ -117,7 +125,6 @@ impl RequestReader {
         sum
     }
 
-    /// All containers at once, or the most that starting up needs, whichever is more.
     fn containers_sum(&self, source: Source, defaults: &ResourceList) -> ResourceList {
         let effective = |container: &ContainerRequests| {
             let mut requests = container.effective(source, self.is_resize_infeasible);
@@ -128,24 +135,8 @@ impl RequestReader {
             }
             requests
         };
-        let mut sum = ResourceList::default();
-        for container in &self.containers {
-            sum.add(&effective(container));
-        }
-        let (mut peak, mut sidecars) = (ResourceList::default(), ResourceList::default());
-        for container in &self.init_containers {
-            let mut requests = effective(container);
-            if container.is_sidecar {
-                sum.add(&requests);
-                sidecars.add(&requests);
-                peak.raise(&sidecars);
-            } else {
-                requests.add(&sidecars);
-                peak.raise(&requests);
-            }
-        }
-        sum.raise(&peak);
-        sum
+        let init = self.init_containers.iter().map(|own| (own.is_sidecar, effective(own)));
+        at_once(self.containers.iter().map(effective), init)
     }
 
     fn defaults(&self) -> ResourceList {
@@ -154,6 +145,36 @@ impl RequestReader {
         defaults.set(&self.memory, Quantity::units(DEFAULT_MEMORY));
         defaults
     }
+}
+
+/// All containers at once, or the most that starting up needs, whichever is more. Init containers
+/// come with whether they are sidecars.
+pub(crate) fn at_once(
+    containers: impl IntoIterator<Item = ResourceList>,
+    init_containers: impl IntoIterator<Item = (bool, ResourceList)>,
+) -> ResourceList {
+    let mut sum = ResourceList::default();
+    for amounts in containers {
+        sum.add(&amounts);
+    }
+    let (mut peak, mut sidecars) = (ResourceList::default(), ResourceList::default());
+    for (is_sidecar, mut amounts) in init_containers {
+        if is_sidecar {
+            sum.add(&amounts);
+            sidecars.add(&amounts);
+            peak.raise(&sidecars);
+        } else {
+            amounts.add(&sidecars);
+            peak.raise(&amounts);
+        }
+    }
+    sum.raise(&peak);
+    sum
+}
+
+/// Whether a resource can be asked for or limited for a pod as a whole.
+pub(crate) fn is_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 /// Where requests are taken from.
@@ -252,7 +273,7 @@ impl PodLevel {
             ResourceList::from_api(requests, world).map_err(|e| e.at("spec.resources.requests"))?;
         let mut supported = ResourceList::default();
         for (name, quantity) in requests.iter() {
-            if matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-") {
+            if is_pod_level(name) {
                 supported.set(name, *quantity);
             }
         }

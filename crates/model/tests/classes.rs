@@ -98,6 +98,7 @@ fn fields_that_matter_make_another_class() {
         ("/spec/containers/0/resources/requests/cpu", json!("2")),
         ("/spec/containers/0/resources/requests/example.com~1gpu", json!("1")),
         ("/spec/containers/0/resources/limits/example.com~1gpu", json!("1")),
+        ("/spec/containers/0/resources/limits/cpu", json!("3")),
         ("/spec/containers/0/restartPolicyRules", json!([{"action": "RestartAllContainers"}])),
         (
             "/spec/initContainers",
@@ -142,7 +143,7 @@ fn fields_that_do_not_matter_leave_the_class() {
         ("/spec/containers/0/command", json!(["other"])),
         ("/spec/containers/0/env/0/value", json!("2")),
         ("/spec/containers/0/ports/0/containerPort", json!(81)),
-        ("/spec/containers/0/resources/limits/cpu", json!("3")),
+        ("/spec/containers/0/resources/limits/cpu", json!("2000m")),
         ("/spec/containers/0/resources/requests/cpu", json!("1000m")),
         (
             "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/0/labelSelector",

@@ -199,6 +199,11 @@ impl<'a> Label<'a> {
         Self { resource: &resource.name, action: action.name }
     }
 
+    /// Its two halves, which make the name when written side by side.
+    pub fn halves(self) -> [&'a str; 2] {
+        [self.resource, self.action]
+    }
+
     pub(crate) const fn fixed(name: &'static str) -> Self {
         Self { resource: name, action: "" }
     }

@@ -27,8 +27,14 @@ pub trait Observer<T, O> {
         let _ = verdict;
     }
 
-    /// A reading of whatever hints are to be charged with: nanoseconds, instructions. The queue
-    /// takes one before and one after each hint; it has no clock of its own.
+    /// The gates of an item were asked, until one refused it or all had let it through. What that
+    /// cost is in the observer's own [ticks](Self::ticks).
+    fn gates(&mut self, item: &T, cost: u64) {
+        let _ = (item, cost);
+    }
+
+    /// A reading of whatever hints and gates are to be charged with: nanoseconds, instructions. The
+    /// queue takes one before and one after; it has no clock of its own.
     fn ticks(&mut self) -> u64 {
         0
     }
@@ -50,6 +56,11 @@ impl<T, O, A: Observer<T, O>, B: Observer<T, O>> Observer<T, O> for (A, B) {
     fn gate(&mut self, verdict: &GateVerdict<'_, T>) {
         self.0.gate(verdict);
         self.1.gate(verdict);
+    }
+
+    fn gates(&mut self, item: &T, cost: u64) {
+        self.0.gates(item, cost);
+        self.1.gates(item, cost);
     }
 
     /// The first one's, unless it has none.
@@ -81,6 +92,12 @@ impl<T, O, A: Observer<T, O>> Observer<T, O> for Option<A> {
         }
     }
 
+    fn gates(&mut self, item: &T, cost: u64) {
+        if let Some(observer) = self {
+            observer.gates(item, cost);
+        }
+    }
+
     fn ticks(&mut self) -> u64 {
         self.as_mut().map_or(0, |observer| observer.ticks())
     }
@@ -91,12 +108,14 @@ impl<T, O, A: Observer<T, O>> Observer<T, O> for Option<A> {
 pub struct Transition<'a, T> {
     /// The item.
     pub item: &'a T,
-    /// Where it was; `None` if it is new.
+    /// Where it was; `None` if it is new, or had left the queue.
     pub from: Option<Place>,
     /// Where it is now; `None` if it is gone.
     pub to: Option<Place>,
     /// Why.
     pub cause: Cause<'a>,
+    /// The plugin whose hint found an event worth a retry, if that is why.
+    pub by: Option<PluginId>,
     /// When.
     pub at: Time,
 }

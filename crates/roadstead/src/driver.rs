@@ -15,12 +15,14 @@ use roadstead_cluster::kubernetes::writing::{Class, Writer};
 use roadstead_cluster::{Notice, Object};
 use roadstead_model::World;
 use roadstead_queue::Time;
+use roadstead_recording::Step;
 use roadstead_scheduler::Command;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::observing::Observed;
+use crate::recording::Recording;
 
 /// Carries out what a scheduler wants done.
 pub(crate) trait Hands: Send + 'static {
@@ -65,6 +67,8 @@ pub(crate) struct Driver<H> {
     pub(crate) on_synced: Option<Box<dyn FnOnce() + Send>>,
     /// Whether a sample of sleeping pods is tried out now and then.
     pub(crate) verifies_wakeups: bool,
+    /// Takes down every call on the scheduler that changes anything.
+    pub(crate) recording: Recording,
 }
 
 /// The way to a running driver. Cloning one is cheap: the clones lead to the same.
@@ -73,7 +77,8 @@ pub(crate) struct Questions {
     sender: mpsc::Sender<Question>,
 }
 
-type Question = Box<dyn FnOnce(&mut Observed, Time) + Send>;
+/// Something to be found out on the scheduler's thread; it sends what it finds itself.
+pub(crate) type Question = Box<dyn FnOnce(&mut Observed, Time) + Send>;
 
 impl Questions {
     /// Asks the scheduler, between two cycles. `None` if it has stopped, or is too busy.
@@ -87,10 +92,15 @@ impl Questions {
             let _ = sender.send(question(scheduler, now));
         });
         let answer = async {
-            self.sender.send(question).await.ok()?;
+            self.put(question).await?;
             receiver.await.ok()
         };
         timeout(PATIENCE, answer).await.ok().flatten()
+    }
+
+    /// Hands over a question that answers by itself. `None` if the scheduler has stopped.
+    pub(crate) async fn put(&self, question: Question) -> Option<()> {
+        self.sender.send(question).await.ok()
     }
 }
 
@@ -106,7 +116,12 @@ impl<H: Hands> Driver<H> {
         Ok((Questions { sender }, thread))
     }
 
-    async fn run(mut self, mut questions: mpsc::Receiver<Question>) {
+    async fn run(mut self, questions: mpsc::Receiver<Question>) {
+        self.drive(questions).await;
+        self.recording.end(self.clock.now());
+    }
+
+    async fn drive(&mut self, mut questions: mpsc::Receiver<Question>) {
         let mut verification = self.clock.now() + BETWEEN_SAMPLES;
         loop {
             let orders = *self.orders.borrow_and_update();
@@ -114,7 +129,7 @@ impl<H: Hands> Driver<H> {
             while let Ok(question) = questions.try_recv() {
                 question(&mut self.scheduler, self.clock.now());
             }
-            self.scheduler.on_time(self.clock.now());
+            self.on_time();
             let has_tried = orders == Orders::Schedule && self.try_pods();
             if self.verifies_wakeups
                 && orders == Orders::Schedule
@@ -166,8 +181,21 @@ impl<H: Hands> Driver<H> {
         true
     }
 
+    fn on_time(&mut self) {
+        let now = self.clock.now();
+        if self.scheduler.is_due(now) {
+            self.recording.step(now, || Step::OnTime);
+        }
+        self.scheduler.on_time(now);
+    }
+
     fn hear(&mut self, input: Input) {
         let now = self.clock.now();
+        if self.recording.is_on()
+            && let Some(step) = step(&input)
+        {
+            self.recording.step(now, || step);
+        }
         match input {
             Input::Set(object) => {
                 if let Some(notice) = self.read(&object) {
@@ -206,7 +234,11 @@ impl<H: Hands> Driver<H> {
             return false;
         }
         for tried in 0..PODS_AT_ONCE {
-            if !self.scheduler.schedule_one(self.clock.now()) {
+            let now = self.clock.now();
+            if self.scheduler.queue().has_next() {
+                self.recording.step(now, || Step::Cycle);
+            }
+            if !self.scheduler.schedule_one(now) {
                 return tried > 0;
             }
         }
@@ -214,7 +246,9 @@ impl<H: Hands> Driver<H> {
     }
 
     fn verify_wakeups(&mut self) {
-        for missed in self.scheduler.verify_wakeups(1, self.clock.now()) {
+        let now = self.clock.now();
+        self.recording.step(now, || Step::Verify { budget: 1 });
+        for missed in self.scheduler.verify_wakeups(1, now) {
             let (namespace, name) = (missed.pod.namespace(), &missed.pod.name);
             let (plugins, events) = (missed.rejectors.join(", "), missed.events.join(", "));
             tracing::error!(
@@ -226,10 +260,28 @@ impl<H: Hands> Driver<H> {
     }
 
     fn hand_on(&mut self) {
-        for command in self.scheduler.commands() {
+        let commands: Vec<Command> = self.scheduler.commands().collect();
+        self.recording.decided(self.clock.now(), &commands);
+        for command in commands {
             self.hands.take(command);
         }
     }
+}
+
+/// What is recorded of something that was heard; `None` if the scheduler is not told of it.
+fn step(input: &Input) -> Option<Step> {
+    Some(match input {
+        Input::Set(object) => Step::Set(object.clone()),
+        Input::Gone(object) => Step::Gone(object.clone()),
+        Input::Synced => return None,
+        Input::Bound { pod, result } => Step::Bound { uid: pod.clone(), result: result.clone() },
+        Input::Written { pod, result } => {
+            Step::Written { uid: pod.clone(), result: result.clone() }
+        }
+        Input::Evicted { preemptor, result } => {
+            Step::Evicted { preemptor: preemptor.clone(), result: result.clone() }
+        }
+    })
 }
 
 /// How many bindings may wait until no more pods are placed: enough to keep every connection busy,

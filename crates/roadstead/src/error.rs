@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io;
 
+use roadstead_cluster::api::listening::ListenError;
 use roadstead_cluster::kubernetes::ConnectError;
 use roadstead_cluster::kubernetes::election::ElectionError;
 use roadstead_cluster::manifests;
+use roadstead_recording::{ReadError, RecordError};
 use roadstead_scheduler::config::ConfigError;
 use roadstead_sim::openb::TraceError;
-use roadstead_sim::{InputError, RunError, SetupError};
+use roadstead_sim::{InputError, ReplayError, RunError, SetupError};
 
 use crate::serving::ServingError;
 
@@ -39,6 +41,12 @@ pub(crate) enum Error {
     Setup(SetupError),
     #[error("error: {0}")]
     Run(RunError),
+    #[error("error: --record {0}")]
+    Record(RecordError),
+    #[error("error: {0}")]
+    Recording(ReadError),
+    #[error("error: {0}")]
+    Replay(ReplayError),
     #[error("error: {file}: cannot read: {error}")]
     Unreadable { file: String, error: io::Error },
     #[error("error: {file}: cannot write: {error}")]
@@ -54,6 +62,8 @@ pub(crate) enum Error {
     Election(ElectionError),
     #[error("error: {0}")]
     Serving(ServingError),
+    #[error("error: --api-port: {0}")]
+    Api(ListenError),
     #[error("error: cannot start threads: {0}")]
     Threads(io::Error),
     #[error("error: cannot listen for signals: {0}")]

@@ -13,14 +13,18 @@
 mod clock;
 mod commands;
 mod driver;
+mod engine;
 mod error;
+mod explained;
 mod input;
 mod logging;
 mod observing;
 mod print;
 mod progress;
+mod recording;
 // The commands that run for long start it.
 mod serving;
+mod stopping;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -29,7 +33,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, run, sim};
+use crate::commands::{completions, config, replay, run, serve, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -46,7 +50,9 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Sim(sim::Sim),
+    Serve(serve::Serve),
     Run(Box<run::Run>),
+    Replay(replay::Replay),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -57,7 +63,9 @@ Examples:
   roadstead sim examples/shop                     schedule a folder of manifests, and see
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
+  roadstead serve                                 watch a cluster in memory, in a browser
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
+  roadstead replay run.rec                        repeat what was recorded with --record run.rec
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -83,7 +91,9 @@ pub fn run(registry: &Registry) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match program.command {
         Command::Sim(command) => command.run(registry, &mut out),
+        Command::Serve(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
+        Command::Replay(command) => command.run(registry, &mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

@@ -2,10 +2,12 @@
 
 mod manifests;
 mod pods;
+mod report;
 mod summary;
 mod words;
 
 pub(crate) use manifests::manifests;
 pub(crate) use pods::pods;
+pub(crate) use report::report;
 pub(crate) use summary::summary;
 pub(crate) use words::{bar, duration, number};

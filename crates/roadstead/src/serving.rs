@@ -6,6 +6,7 @@
 //! own that can name no other address than loopback.
 
 mod answers;
+pub(crate) mod api;
 mod authentication;
 mod authorities;
 mod authorization;
@@ -17,6 +18,7 @@ mod guard;
 mod health;
 mod listening;
 mod options;
+mod page;
 mod process;
 mod reviews;
 mod source;
@@ -41,6 +43,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use api::Stage;
 use authentication::Authentication;
 use authorities::Authorities;
 use authorization::Authorization;
@@ -55,6 +58,11 @@ pub(crate) use health::Health;
 pub(crate) use options::ServingOptions;
 pub(crate) use process::ProcessMetrics;
 pub(crate) use source::{Answer, Source, Unavailable};
+
+/// The API of a scheduler, and the page that shows it.
+pub(crate) fn shown(stage: Arc<dyn Stage>) -> Router {
+    api::routes(stage).merge(page::routes()).layer(middleware::map_response(page::protect))
+}
 
 /// The ports of a running scheduler. Dropped, it closes them at once.
 pub(crate) struct Serving {
@@ -91,16 +99,27 @@ impl Serving {
         Self::start_within(options, served, Limits::default()).await
     }
 
+    /// Opens a port of this machine alone, for plain HTTP.
+    pub(crate) async fn on_loopback(
+        address: SocketAddr,
+        served: Served,
+    ) -> Result<Self, ServingError> {
+        let (stop, stopping) = watch::channel(false);
+        let router = router(served).layer(middleware::from_fn(guard::insecure));
+        let listening = Listening::bind("port", address, None, router, Limits::default()).await?;
+        let (secure, insecure) = (None, listening.address().ok());
+        let mut listeners = JoinSet::new();
+        listeners.spawn(listening.serve(stopping));
+        Ok(Self { secure, insecure, stop, listeners, _renewal: JoinSet::new() })
+    }
+
     async fn start_within(
         options: &ServingOptions,
         served: Served,
         limits: Limits,
     ) -> Result<Self, ServingError> {
-        let Served { source, health, process, cluster, more } = served;
-        let router = endpoints::routes(Shown { source, health, process })
-            .merge(more)
-            .fallback(|| async { answers::not_found() })
-            .layer(DefaultBodyLimit::max(BODY_SIZE));
+        let cluster = served.cluster.clone();
+        let router = router(served);
         let (stop, stopping) = watch::channel(false);
         let mut serving = Self {
             secure: None,
@@ -181,6 +200,14 @@ impl Serving {
         let guard = Arc::new(Guard { authentication, authorization });
         Ok((guard, TlsAcceptor::from(Arc::new(server))))
     }
+}
+
+fn router(served: Served) -> Router {
+    let Served { source, health, process, more, .. } = served;
+    endpoints::routes(Shown { source, health, process })
+        .merge(more)
+        .fallback(|| async { answers::not_found() })
+        .layer(DefaultBodyLimit::max(BODY_SIZE))
 }
 
 /// A client of the cluster that a kubeconfig names.

@@ -1,7 +1,8 @@
 //! The scheduling framework: plugins, in the order of a profile, run point by point.
 
 mod binding;
-mod filtering;
+mod calls;
+pub(crate) mod filtering;
 mod plugin;
 mod post_filtering;
 mod reach;
@@ -25,11 +26,13 @@ pub use binding::{
     Bind, BindAnswer, Handle, Permission, Permit, PostBind, PreBind, PreFlight, Progress, Reserve,
     Verdict, Waiting, Write,
 };
+pub use calls::Evaluation;
+pub(crate) use calls::{Calls, Failure, Run, SKIP, SUCCESS, WAIT, status_name};
 pub use filtering::{Candidates, PreFiltered};
 pub use plugin::{
     Extensions, Filter, Joining, Nomination, Plugin, PostFilter, PostFilterAnswer, PreEnqueue,
-    PreFilter, PreFilterAnswer, PreScore, PreScoreAnswer, Preemption, QueueSort, Rank,
-    Registration, Score,
+    PreFilter, PreFilterAnswer, PreFilterExtensions, PreScore, PreScoreAnswer, Preemption,
+    QueueSort, Rank, Registration, Score,
 };
 pub use post_filtering::PostFiltered;
 pub(crate) use reach::{Local, Reaches};

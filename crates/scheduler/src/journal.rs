@@ -129,6 +129,31 @@ impl Journal {
         })
     }
 
+    /// When the pod of that name was first queued.
+    #[must_use]
+    pub fn queued(&self, key: &PodKey) -> Option<Time> {
+        Some(self.pods[*self.by_key.get(key)? as usize].queued)
+    }
+
+    /// Why the pod of that name was last rejected, or what went wrong with it: of its last attempt
+    /// that is kept.
+    #[must_use]
+    pub fn last_word(&self, key: &PodKey) -> Option<String> {
+        let kept = &self.pods[*self.by_key.get(key)? as usize];
+        let mut words: Vec<String> = Vec::new();
+        for record in kept.ring.iter().rev() {
+            let name = self.names.word(record.name);
+            match record.kind {
+                Kind::Failed if words.is_empty() => return Some(name.to_owned()),
+                Kind::Refused => words.push(format!("{} {name}", record.number)),
+                Kind::Popped | Kind::PoppedEarly if !words.is_empty() => break,
+                _ => {}
+            }
+        }
+        words.reverse();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
     /// The pods of which anything is kept, in no particular order.
     pub fn pods(&self) -> impl Iterator<Item = &PodKey> {
         self.by_key.keys()

@@ -6,6 +6,7 @@
 //! Extension points carry their Kubernetes names. A plugin is a plain struct in one file that
 //! implements the traits of the points it joins, with its events and hints beside its filter.
 
+mod activity;
 mod cache;
 mod command;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod explain;
 pub mod framework;
 mod journal;
 mod listers;
+pub mod listing;
 mod memory;
 mod metrics;
 mod nodes;
@@ -28,12 +30,16 @@ mod setup;
 #[cfg(test)]
 mod testing;
 
+pub use activity::{
+    Activity, ActivityDocument, Depths, EventActivity, Flow, HintActivity, RecentMove, Sample,
+    Series, Totals,
+};
 pub use cache::Cache;
 pub use command::{Command, Condition, Record};
 pub use diagnosis::Diagnosis;
 pub use journal::{Destination, Entry, HintWord, History, Journal, JournalLimits, What};
 pub use listers::{Assumptions, Listers};
-pub use metrics::{Exposition, Metrics, expose_pod_requests};
+pub use metrics::{Exposition, Metrics, expose_pod_resources};
 pub use nodes::{NodeInfo, Nodes};
 pub use observer::{AttemptResult, Happening, Observer};
 pub use registry::{BuildError, Registry};

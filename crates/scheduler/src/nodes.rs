@@ -163,6 +163,8 @@ impl NodeInfo {
 pub struct Nodes {
     /// In the order of nodes.
     order: Vec<Slot>,
+    /// Counts the orders that there were.
+    order_number: u64,
     by_name: HashMap<Text, Slot>,
     by_slot: Vec<Option<NodeInfo>>,
     /// Slots of nodes that are gone.
@@ -201,6 +203,7 @@ impl Nodes {
         self.images.nodes_changed();
         self.by_name.insert(info.name().clone(), info.slot);
         self.order.push(info.slot);
+        self.order_number += 1;
         let slot = info.slot;
         self.by_slot[slot.index()] = Some(info);
         slot
@@ -256,6 +259,7 @@ impl Nodes {
         let slot = self.by_name.remove(name)?;
         let info = self.by_slot[slot.index()].take()?;
         self.order.retain(|other| *other != slot);
+        self.order_number += 1;
         for pod in info.pods() {
             uncount(&mut self.priorities, pod.spec().priority);
         }
@@ -271,6 +275,7 @@ impl Nodes {
     pub(crate) fn set_order(&mut self, order: Vec<Slot>) {
         debug_assert_eq!(order.len(), self.order.len(), "each node has its place");
         self.order = order;
+        self.order_number += 1;
     }
 
     /// How many there are.
@@ -316,6 +321,11 @@ impl Nodes {
     /// All slots that have a node, in the order of nodes.
     pub(crate) fn order(&self) -> &[Slot] {
         &self.order
+    }
+
+    /// A number of the order: another order has another.
+    pub(crate) fn order_number(&self) -> u64 {
+        self.order_number
     }
 
     /// How many slots there are, those that have no node included.

@@ -8,6 +8,7 @@ use roadstead_queue::{Plugins, Time};
 
 use crate::diagnosis::Diagnosis;
 use crate::events::Object;
+use crate::framework::Evaluation;
 use crate::scheduler::{MissedWakeup, QueuedPod};
 
 /// Hears of everything that happens in a scheduler: what its queue tells, and what it does itself.
@@ -29,6 +30,11 @@ pub trait Observer: roadstead_queue::Observer<QueuedPod, Object> {
     fn clock(&self) -> Option<fn() -> u64> {
         None
     }
+
+    /// Whether to tell how often plugins are asked, and with a clock how long they take.
+    fn follows_plugins(&self) -> bool {
+        false
+    }
 }
 
 impl Observer for () {}
@@ -46,6 +52,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn clock(&self) -> Option<fn() -> u64> {
         self.0.clock().or_else(|| self.1.clock())
+    }
+
+    fn follows_plugins(&self) -> bool {
+        self.0.follows_plugins() || self.1.follows_plugins()
     }
 }
 
@@ -65,6 +75,10 @@ impl<A: Observer> Observer for Option<A> {
     fn clock(&self) -> Option<fn() -> u64> {
         self.as_ref().and_then(|observer| observer.clock())
     }
+
+    fn follows_plugins(&self) -> bool {
+        self.as_ref().is_some_and(Observer::follows_plugins)
+    }
 }
 
 /// Something that a scheduler did. What it cost is in nanoseconds of the observer's clock, and 0
@@ -82,6 +96,32 @@ pub enum Happening<'a> {
         status: &'static str,
         /// What it cost.
         cost: u64,
+    },
+    /// A plugin answered, in one of the tenth of all cycles whose calls are measured.
+    PluginRan {
+        /// The plugin.
+        plugin: &'static str,
+        /// The point, as metrics call it.
+        point: &'static str,
+        /// What it answered, as metrics call it.
+        status: &'static str,
+        /// What it cost.
+        cost: u64,
+    },
+    /// Plugins were asked in a search: how often each, those included that were not asked. What
+    /// is remembered is not asked for.
+    PluginsEvaluated {
+        /// The profile's scheduler name.
+        profile: &'a Text,
+        /// The same plugins and points in the same order each time.
+        evaluations: &'a [Evaluation],
+    },
+    /// A plugin could not answer: something went wrong.
+    PluginFailed {
+        /// The plugin.
+        plugin: &'static str,
+        /// The point, as metrics call it.
+        point: &'static str,
     },
     /// A node was looked for, preemption included, whatever came of it.
     Searched {
@@ -121,6 +161,13 @@ pub enum Happening<'a> {
     },
     /// A pod that fits nowhere looked for others to make room.
     PreemptionTried,
+    /// The evictions that a preemptor had asked for are all answered.
+    PreemptionEnded {
+        /// Whether all of them succeeded.
+        is_success: bool,
+        /// How long it took.
+        took: Duration,
+    },
     /// Some were found.
     Preempted {
         /// For whom.

@@ -11,6 +11,7 @@ mod pods;
 mod rules;
 mod search;
 mod sort;
+mod telling;
 mod wakeups;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,9 +22,9 @@ use roadstead_queue::{Attempt, Config, Place, PluginId, Profile, Queue, Time};
 
 use crate::cache::Cache;
 use crate::command::Command;
-use crate::framework::{Context, Framework, Nominations, Verdict};
+use crate::framework::{Calls, Context, Framework, Nominations, Verdict};
 use crate::memory::Memory;
-use crate::observer::{AttemptResult, Happening, Observer};
+use crate::observer::{Happening, Observer};
 use binding::Binding;
 use permit::Permitting;
 use wakeups::Wakeups;
@@ -65,6 +66,10 @@ pub struct Scheduler<V = ()> {
     start: usize,
     /// What node-local plugins have said; `None` if they are to be asked each time.
     memory: Option<Memory>,
+    /// The calls of each profile's plugins; none if nobody wants to know.
+    calls: Vec<Arc<Calls>>,
+    /// How many cycles there were: decides which are measured, and nothing else.
+    cycles: u64,
 }
 
 /// An attempt on a pod, and when it began by the observer's clock.
@@ -75,6 +80,7 @@ struct Trial {
 
 struct Evictions {
     preemptor: Arc<Pod>,
+    since: Time,
     open: usize,
     failed: bool,
 }
@@ -90,10 +96,15 @@ impl<V: Observer> Scheduler<V> {
     ) -> Self {
         config.item_resource = crate::events::UNSCHEDULABLE_POD;
         let sort = Sort::of(&profiles);
-        let (rules, plugins) = Rules::new(profiles);
+        let (mut rules, plugins) = Rules::new(profiles);
         let mut observer = observer;
         observer.start(&plugins);
         let clock = observer.clock();
+        let calls = match observer.follows_plugins() {
+            true => rules.profiles.iter().map(|(_, own)| Arc::new(Calls::new(own))).collect(),
+            false => Vec::new(),
+        };
+        rules.measure_gates(clock, &calls);
         Self {
             queue: Queue::with(config, plugins, rules, sort, observer),
             cache: Cache::new(),
@@ -109,6 +120,8 @@ impl<V: Observer> Scheduler<V> {
             tie_breaker: seed,
             start: 0,
             memory: Some(Memory::new()),
+            calls,
+            cycles: 0,
         }
     }
 
@@ -132,9 +145,12 @@ impl<V: Observer> Scheduler<V> {
         if evictions.open > 0 {
             return;
         }
-        let Some(Evictions { preemptor, failed, .. }) = self.evictions.remove(preemptor) else {
+        let Some(Evictions { preemptor, failed, since, .. }) = self.evictions.remove(preemptor)
+        else {
             return;
         };
+        let (is_success, took) = (!failed, now - since);
+        self.tell_observer(&Happening::PreemptionEnded { is_success, took });
         self.tell_preemption(|preempting| preempting.finish(&preemptor.uid));
         let key = PodKey::of(&preemptor);
         // At its gate it may have slept through its victims' deletion.
@@ -155,6 +171,16 @@ impl<V: Observer> Scheduler<V> {
             }
         }
         self.settle(now);
+    }
+
+    /// Whether [`on_time`](Self::on_time) does anything at `now`, if only to move on the timers of
+    /// the queue. Where it does not, leaving the call out changes nothing.
+    #[must_use]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.queue.is_due(now)
+            || self.timers.first().is_some_and(|(at, _)| *at <= now)
+            || !self.answers.is_empty()
+            || !self.to_activate.is_empty()
     }
 
     /// When [`on_time`](Self::on_time) next has something to do.
@@ -194,6 +220,11 @@ impl<V: Observer> Scheduler<V> {
         profiles.get(usize::from(profile.0)).map_or("", |(name, _)| name.as_str())
     }
 
+    /// The scheduler names of all profiles, in their order.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.queue.policy().profiles.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The pod that the cluster shows under that name, and its profile if it is one of ours.
     pub(crate) fn known_pod(&self, key: &PodKey) -> Option<(Arc<Pod>, Option<Profile>)> {
         let rules = self.queue.policy();
@@ -205,6 +236,22 @@ impl<V: Observer> Scheduler<V> {
     /// The names of all pods that the cluster shows, in no particular order.
     pub fn known_pods(&self) -> impl Iterator<Item = &PodKey> {
         self.queue.policy().pods.keys()
+    }
+
+    /// All pods that the cluster shows, in no particular order.
+    pub(crate) fn shown_pods(&self) -> impl Iterator<Item = &Pod> {
+        self.queue.policy().pods.values().map(|known| &*known.pod)
+    }
+
+    /// Whether the cluster shows a pod of that name.
+    pub(crate) fn is_known(&self, key: &PodKey) -> bool {
+        self.queue.policy().pods.contains_key(key)
+    }
+
+    /// For how many pods a node is kept.
+    pub(crate) fn nominated_count(&self, node: &Text) -> usize {
+        let node = self.queue.policy().known_node(node);
+        node.map_or(0, |node| self.queue.nominated_to(node).count())
     }
 
     /// The node that is kept for a pod.
@@ -235,32 +282,6 @@ impl<V: Observer> Scheduler<V> {
         Some(look(framework, &context))
     }
 
-    /// The observer's time; 0 where it has none.
-    fn ticks(&self) -> u64 {
-        self.clock.map_or(0, |clock| clock())
-    }
-
-    fn tell_observer(&mut self, happening: &Happening<'_>) {
-        self.queue.observer_mut().happened(happening);
-    }
-
-    /// An attempt that began then is at its end.
-    fn attempted(&mut self, pod: &Arc<Pod>, result: AttemptResult, began: u64) {
-        let cost = self.ticks().saturating_sub(began);
-        let profile = &pod.spec().scheduler_name;
-        self.tell_observer(&Happening::Attempted { pod, profile, result, cost });
-    }
-
-    /// The plugins of a point were run for a pod since then.
-    fn point_ran(&mut self, pod: &Pod, point: &'static str, status: &'static str, began: u64) {
-        if self.clock.is_none() {
-            return;
-        }
-        let cost = self.ticks().saturating_sub(began);
-        let profile = &pod.spec().scheduler_name;
-        self.tell_observer(&Happening::PointRan { profile, point, status, cost });
-    }
-
     /// The queue's numbers for these plugins.
     fn plugin_ids<'a>(&self, names: impl IntoIterator<Item = &'a &'static str>) -> Vec<PluginId> {
         names.into_iter().filter_map(|name| self.queue.plugins().id(name)).collect()
@@ -279,6 +300,10 @@ struct Nominated<'a, V>(&'a Queue<Rules, Sort, V>);
 
 impl<V> Nominations for Nominated<'_, V> {
     fn to(&self, node: &Text) -> Vec<Arc<Pod>> {
+        // Mostly nobody is nominated to any node, and this is asked about each of them.
+        if self.0.nominated_nodes().next().is_none() {
+            return Vec::new();
+        }
         let rules = self.0.policy();
         let Some(node) = rules.known_node(node) else { return Vec::new() };
         // Also those in flight, whom the queue does not list as waiting.

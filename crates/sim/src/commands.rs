@@ -84,7 +84,12 @@ impl Simulation {
             nominated_node_name: nominated_node.map(|node| node.to_string()),
         };
         let patched = self.cluster.patch_pod_status(self.now, pod.namespace(), &pod.name, patch);
-        self.note_trouble(pod, patched);
+        if let Err(error) = patched
+            && !is_gone(&error)
+        {
+            let (namespace, name) = (pod.namespace(), &pod.name);
+            self.note_trouble(format!("status of pod {namespace}/{name}: {error}"));
+        }
     }
 
     /// Marks a victim and deletes it. One that is gone needs neither.
@@ -112,15 +117,6 @@ impl Simulation {
         match evicted {
             Err(error) if !is_gone(&error) => Err(error.to_string()),
             _ => Ok(()),
-        }
-    }
-
-    /// Writing to a pod that is gone is no trouble.
-    fn note_trouble(&mut self, pod: &Pod, result: Result<(), ApiError>) {
-        if let Err(error) = result
-            && !is_gone(&error)
-        {
-            self.troubles.push(format!("status of pod {}/{}: {error}", pod.namespace(), pod.name));
         }
     }
 }

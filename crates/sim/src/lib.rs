@@ -8,6 +8,8 @@
 //! - A [`Timeline`] is what happens to the cluster from outside; a [`Scenario`] is one that is
 //!   written down, and an [`Input`] everything that a run is given.
 //! - [`Faults`] make the way between the two take time, and fail.
+//! - A [`Replay`] does to a scheduler what a recording says was done to another.
+//!   [`what_if`] gives the same inputs to one with another configuration, and compares.
 //! - An [`Outcome`] is what a run came to: counts, reasons, every pod's story, and what happened
 //!   when, ready to be serialised.
 
@@ -17,6 +19,9 @@ pub mod scenario;
 mod timeline;
 
 mod simulation;
+
+mod replay;
+mod what_if;
 
 mod commands;
 mod random;
@@ -34,10 +39,12 @@ pub use outcome::{
     PodState, Point, Quantiles, ReasonCount, Rejector, Seconds, Series, WaitingCounts,
     WaitingPlace,
 };
+pub use replay::{Difference, Replay, ReplayError, setup_of, setup_with};
 pub use roadstead_scheduler::explain::Explanation;
 pub use roadstead_scheduler::{History, JournalLimits, PodKey, Setup, SetupError};
 pub use scenario::Scenario;
 pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
-pub use statistics::{Journal, Observers};
-pub use timeline::{Timeline, Uneventful};
+pub use statistics::{Journal, Noted, Observers};
+pub use timeline::{StartingAt, Timeline, Uneventful};
 pub use transit::{Delay, Faults};
+pub use what_if::{ChangeCounts, Comparison, Placement, PlacementChange, PodComparison, what_if};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use roadstead_queue::{Place as QueuePlace, Time};
-use roadstead_scheduler::PodKey;
+use roadstead_scheduler::{Observer, PodKey, Scheduler};
 use serde::Serialize;
 
 use crate::series::Totals;
-use crate::simulation::Simulation;
-use crate::statistics::PodRecord;
+use crate::statistics::{Journal, Noted, PodRecord, Statistics};
+use crate::wakers::Wakers;
 
 /// What a run came to.
 #[derive(Clone, Debug, Serialize)]
@@ -385,9 +385,25 @@ impl Seconds {
     }
 }
 
+/// A run at some moment of it, and all that was taken down. Times are since its start.
+pub(crate) struct Moment<'a, X> {
+    pub(crate) now: Time,
+    pub(crate) cycles: u64,
+    pub(crate) scheduler: &'a Scheduler<Noted<X>>,
+    pub(crate) statistics: &'a Statistics,
+    pub(crate) wakers: &'a Wakers,
+    pub(crate) troubles: Vec<String>,
+}
+
+impl<X: Observer> Moment<'_, X> {
+    fn journal(&self) -> Option<&Journal> {
+        self.scheduler.queue().observer().0.as_ref()
+    }
+}
+
 impl Outcome {
-    pub(crate) fn of(run: &Simulation) -> Self {
-        let pods = pods(run);
+    pub(crate) fn of<X: Observer>(run: Moment<'_, X>) -> Self {
+        let pods = pods(&run);
         let (events, events_left_out) = run.statistics.events();
         let records = run.statistics.pods();
         let events = events.iter().map(|event| {
@@ -403,27 +419,25 @@ impl Outcome {
                 note: event.note.clone(),
             }
         });
-        let moves = run.scheduler.queue().observer().0.incoming().iter();
+        let moves = run.journal().into_iter().flat_map(|journal| journal.incoming().iter());
         let moves = moves.map(|(queue, event, count)| Move {
             queue: queue.name(),
             event: event.to_owned(),
             count,
         });
         let nodes = run.scheduler.cache().nodes_unordered();
-        let mut troubles = run.troubles.clone();
-        troubles.extend(run.cluster.troubles().map(|(key, error)| format!("{key}: {error}")));
         Self {
             duration: Seconds::since_start(run.now),
-            cycles: run.cycles(),
+            cycles: run.cycles,
             counts: counts(&pods),
             reasons: reasons(&pods),
             resources: Totals::of(nodes).amounts(),
-            nodes: node_outcomes(run),
+            nodes: node_outcomes(run.scheduler),
             moves: moves.collect(),
             series: run.statistics.recording().series(),
             events: events.collect(),
             events_left_out,
-            troubles,
+            troubles: run.troubles,
             pods,
         }
     }
@@ -443,8 +457,8 @@ impl Outcome {
     }
 }
 
-fn node_outcomes(run: &Simulation) -> Vec<NodeOutcome> {
-    let nodes = run.scheduler.cache().nodes_unordered().iter();
+fn node_outcomes<V: Observer>(scheduler: &Scheduler<V>) -> Vec<NodeOutcome> {
+    let nodes = scheduler.cache().nodes_unordered().iter();
     let mut nodes: Vec<_> = nodes
         .map(|node| {
             let mut requested = node.requested().clone();
@@ -458,8 +472,8 @@ fn node_outcomes(run: &Simulation) -> Vec<NodeOutcome> {
     nodes
 }
 
-fn pods(run: &Simulation) -> Vec<PodOutcome> {
-    let attempts = run.scheduler.queue().observer().0.attempts();
+fn pods<X: Observer>(run: &Moment<'_, X>) -> Vec<PodOutcome> {
+    let attempts = run.journal().map(Journal::attempts).unwrap_or_default();
     let mut records: Vec<&PodRecord> = run.statistics.pods().iter().collect();
     // Stable: of pods that had one name after the other, the earlier comes first.
     records.sort_by_key(|record| (record.pod.namespace(), &record.pod.name));
@@ -470,7 +484,7 @@ fn pods(run: &Simulation) -> Vec<PodOutcome> {
     records.into_iter().map(outcome).collect()
 }
 
-fn pod(run: &Simulation, record: &PodRecord, attempts: u32) -> PodOutcome {
+fn pod<X: Observer>(run: &Moment<'_, X>, record: &PodRecord, attempts: u32) -> PodOutcome {
     let pod = &record.pod;
     let state = state(run, record);
     let end = record.bound.or(record.ended).unwrap_or(run.now);
@@ -495,11 +509,11 @@ fn pod(run: &Simulation, record: &PodRecord, attempts: u32) -> PodOutcome {
         reason,
         rejectors,
         preempted_by: record.preempted_by.as_ref().map(ToString::to_string),
-        conditions: if is_waiting { conditions(run, record) } else { Vec::new() },
+        conditions: if is_waiting { conditions(record) } else { Vec::new() },
     }
 }
 
-fn state(run: &Simulation, record: &PodRecord) -> PodState {
+fn state<X: Observer>(run: &Moment<'_, X>, record: &PodRecord) -> PodState {
     if record.is_gone {
         return PodState::Deleted;
     }
@@ -522,8 +536,8 @@ fn state(run: &Simulation, record: &PodRecord) -> PodState {
 }
 
 /// Why a pod waits, and what would wake it.
-fn why(
-    run: &Simulation,
+fn why<X: Observer>(
+    run: &Moment<'_, X>,
     record: &PodRecord,
     place: WaitingPlace,
 ) -> (Option<String>, Vec<Rejector>) {
@@ -556,9 +570,8 @@ fn why(
     (reason, names.map(rejector).collect())
 }
 
-fn conditions(run: &Simulation, record: &PodRecord) -> Vec<ConditionOutcome> {
-    let pod = run.cluster.pod(record.pod.namespace(), &record.pod.name);
-    let status = pod.and_then(|pod| pod.status.as_ref());
+fn conditions(record: &PodRecord) -> Vec<ConditionOutcome> {
+    let status = record.shown.as_ref().and_then(|pod| pod.status.as_ref());
     let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let condition = |condition: &k8s_openapi::api::core::v1::PodCondition| ConditionOutcome {
         kind: condition.type_.clone(),

@@ -47,7 +47,15 @@ pub struct Scenario {
     stop: Option<Duration>,
     fleets: Vec<Arc<Fleet>>,
     workloads: Vec<Arc<Workload>>,
-    entries: Vec<(Duration, Arc<Action>)>,
+    entries: Vec<Arc<Entry>>,
+}
+
+/// What is done once, or again and again.
+#[derive(Clone, Debug)]
+struct Entry {
+    at: Duration,
+    every: Option<Duration>,
+    action: Action,
 }
 
 /// The only version that there is.

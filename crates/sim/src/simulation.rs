@@ -1,15 +1,19 @@
 //! The engine: cluster, scheduler and what is between them, in virtual time.
 
+use std::io;
 use std::time::Duration;
 
 use roadstead_cluster::embedded::{ChangeKind, Cluster, Watch};
-use roadstead_cluster::{ApiError, Notice};
-use roadstead_model::World;
+use roadstead_cluster::{ApiError, Notice, Object};
+use roadstead_model::{ModelError, World};
 use roadstead_queue::Time;
+use roadstead_recording::{Recorder, Step, Written};
 use roadstead_scheduler::explain::Explanation;
-use roadstead_scheduler::{History, JournalLimits, PodKey, Scheduler, Setup};
+use roadstead_scheduler::{
+    Command, History, JournalLimits, MissedWakeup, PodKey, Scheduler, Setup,
+};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Moment, Outcome};
 use crate::statistics::{Journal, Observers, Statistics};
 use crate::timeline::Timeline;
 use crate::transit::{Answer, Faults, Parcel, Shown, Transit};
@@ -49,8 +53,9 @@ pub struct Simulation {
     pub(crate) statistics: Statistics,
     pub(crate) wakers: Wakers,
     /// What went wrong without ending the run.
-    pub(crate) troubles: Vec<String>,
+    troubles: Vec<String>,
     pub(crate) now: Time,
+    recorder: Option<Recorder>,
     world: World,
     watch: Watch,
     /// When the scheduler last heard of something that may change where a pod fits.
@@ -153,7 +158,7 @@ impl Simulation {
         let Setup { world, profiles, queue } = setup;
         let wakers = Wakers::new(&profiles);
         let history = config.journal.map(roadstead_scheduler::Journal::new);
-        let observers = (Journal::default(), history);
+        let observers = (Some(Journal::default()), history);
         Self {
             scheduler: Scheduler::new(queue, profiles, observers, config.seed),
             transit: Transit::new(config.faults.clone(), config.seed),
@@ -161,6 +166,7 @@ impl Simulation {
             wakers,
             troubles: Vec::new(),
             now: Time::ZERO,
+            recorder: None,
             world,
             // From the start, so that pods come in the order in which they were made.
             watch: Watch::new(Notice::KINDS, 0),
@@ -170,6 +176,24 @@ impl Simulation {
             cluster,
             config,
         }
+    }
+
+    /// Records everything that the scheduler is told from here on, which is to be all of it: call it
+    /// before [`run`](Self::run).
+    pub fn record_to(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Ends the recording, if there is one, and says what was written.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn end_recording(&mut self) -> io::Result<Option<Written>> {
+        let Some(mut recorder) = self.recorder.take() else { return Ok(None) };
+        for (key, error) in self.cluster.troubles() {
+            recorder.step(self.now, Step::Trouble(format!("{key}: {error}")));
+        }
+        recorder.finish(self.now).map(Some)
     }
 
     /// Runs until nothing happens any more, or until the time is up. `progress` is told now and
@@ -203,7 +227,16 @@ impl Simulation {
     /// What the run came to.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        Outcome::of(self)
+        let mut troubles = self.troubles.clone();
+        troubles.extend(self.cluster.troubles().map(|(key, error)| format!("{key}: {error}")));
+        Outcome::of(Moment {
+            now: self.now,
+            cycles: self.cycles,
+            scheduler: &self.scheduler,
+            statistics: &self.statistics,
+            wakers: &self.wakers,
+            troubles,
+        })
     }
 
     /// The cluster as it is now.
@@ -248,16 +281,21 @@ impl Simulation {
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), RunError> {
         if timeline.next().is_some_and(|at| at <= self.now) {
-            self.troubles.extend(timeline.act(self.now, &mut self.cluster));
+            for trouble in timeline.act(self.now, &mut self.cluster) {
+                self.note_trouble(trouble);
+            }
         }
         self.cluster.on_time(self.now);
         self.publish(true)?;
         self.deliver()?;
+        if self.scheduler.is_due(self.now) {
+            self.record(|| Step::OnTime);
+        }
         self.scheduler.on_time(self.now);
         self.deliver()?;
         self.statistics.note_depth(&self.scheduler, self.now);
         loop {
-            while self.scheduler.schedule_one(self.now) {
+            while self.schedule_one() {
                 self.count_cycle()?;
                 self.deliver()?;
                 if self.cycles.is_multiple_of(CYCLES_BETWEEN_PROGRESS) {
@@ -273,6 +311,13 @@ impl Simulation {
         Ok(())
     }
 
+    fn schedule_one(&mut self) -> bool {
+        if self.scheduler.queue().has_next() {
+            self.record(|| Step::Cycle);
+        }
+        self.scheduler.schedule_one(self.now)
+    }
+
     /// Whether a pod was found that slept though it could be placed; it is to be tried now.
     fn verify_wakeups(&mut self) -> bool {
         self.steps += 1;
@@ -281,23 +326,20 @@ impl Simulation {
             Verify::Sampled if self.steps.is_multiple_of(STEPS_BETWEEN_SAMPLES) => 1,
             Verify::Sampled => return false,
         };
+        self.record(|| Step::Verify { budget: budget as u64 });
         let missed = self.scheduler.verify_wakeups(budget, self.now);
-        for missed in &missed {
-            let (namespace, name) = (missed.pod.namespace(), &missed.pod.name);
-            let (plugins, events) = (missed.rejectors.join(", "), missed.events.join(", "));
-            self.troubles.push(format!(
-                "pod {namespace}/{name} slept though {} would take it: {plugins} rejected it and \
-                 should have heard of one of these: {events}",
-                missed.node
-            ));
-        }
+        self.troubles.extend(missed.iter().map(slept));
         !missed.is_empty()
     }
 
     /// Passes on what the scheduler wants done, and whatever has arrived.
     fn deliver(&mut self) -> Result<(), RunError> {
         loop {
-            for command in self.scheduler.commands() {
+            let commands: Vec<Command> = self.scheduler.commands().collect();
+            if let Some(recorder) = &mut self.recorder {
+                recorder.decided(self.now, &commands);
+            }
+            for command in commands {
                 self.transit.send_command(command, self.now);
             }
             let Some(parcel) = self.transit.arrived(self.now) else { return Ok(()) };
@@ -308,14 +350,20 @@ impl Simulation {
                 }
                 Parcel::Answer(Answer::Bound { uid, result }) => {
                     self.stirred = self.now;
+                    self.record(|| Step::Bound { uid: uid.clone(), result: result.clone() });
                     self.scheduler.bound(&uid, result, self.now);
                 }
                 Parcel::Answer(Answer::Written { uid, result }) => {
                     self.stirred = self.now;
+                    self.record(|| Step::Written { uid: uid.clone(), result: result.clone() });
                     self.scheduler.written(&uid, result, self.now);
                 }
                 Parcel::Answer(Answer::Evicted { preemptor, result }) => {
                     self.stirred = self.now;
+                    self.record(|| Step::Evicted {
+                        preemptor: preemptor.clone(),
+                        result: result.clone(),
+                    });
                     self.scheduler.evicted(&preemptor, &result, self.now);
                 }
                 Parcel::Shown(shown) => self.show(&shown),
@@ -327,25 +375,39 @@ impl Simulation {
         if shown.stirs {
             self.stirred = self.now;
         }
+        let is_there = shown.change.kind != ChangeKind::Deleted;
+        let object = &shown.change.object;
+        self.record(|| match is_there {
+            true => Step::Set(object.clone()),
+            false => Step::Gone(object.clone()),
+        });
         let Self { scheduler, world, statistics, now, .. } = self;
-        let notice = match Notice::of(&shown.change.object, world) {
+        let notice = match Notice::of(object, world) {
             Ok(Some(notice)) => notice,
             Ok(None) => return,
-            Err(error) => {
-                let key = shown.change.object.key();
-                return self.troubles.push(format!("{key} is not understood: {error}"));
-            }
+            Err(error) => return self.troubles.push(not_understood(object, &error)),
         };
-        let is_there = shown.change.kind != ChangeKind::Deleted;
-        if let Notice::Pod(pod) = &notice {
+        if let (Notice::Pod(pod), Object::Pod(shown)) = (&notice, object) {
             match is_there {
-                true => statistics.pod_shown(pod, *now),
+                true => statistics.pod_shown(pod, shown, *now),
                 false => statistics.pod_gone(pod, *now),
             }
         }
         match is_there {
             true => notice.tell(scheduler, *now),
             false => notice.tell_gone(scheduler, *now),
+        }
+    }
+
+    /// Something went wrong outside of the scheduler.
+    pub(crate) fn note_trouble(&mut self, trouble: String) {
+        self.record(|| Step::Trouble(trouble.clone()));
+        self.troubles.push(trouble);
+    }
+
+    fn record(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.step(self.now, step());
         }
     }
 
@@ -417,6 +479,22 @@ impl Simulation {
             cycles: self.cycles,
         }
     }
+}
+
+/// A pod slept through what should have woken it, in words.
+pub(crate) fn slept(missed: &MissedWakeup) -> String {
+    let (namespace, name) = (missed.pod.namespace(), &missed.pod.name);
+    let (plugins, events) = (missed.rejectors.join(", "), missed.events.join(", "));
+    format!(
+        "pod {namespace}/{name} slept though {} would take it: {plugins} rejected it and should \
+         have heard of one of these: {events}",
+        missed.node
+    )
+}
+
+/// An object makes no sense to a scheduler, in words.
+pub(crate) fn not_understood(object: &Object, error: &ModelError) -> String {
+    format!("{} is not understood: {error}", object.key())
 }
 
 /// The pool is looked at every thirty seconds, backoffs every second: what is due at a time is

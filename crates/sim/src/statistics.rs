@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use k8s_openapi::api::core::v1 as api;
 use roadstead_model::{Pod, Text};
 use roadstead_queue::{Cause, Incoming, Item, Observer, Time, Transition};
 use roadstead_scheduler::events::Object;
@@ -25,9 +26,13 @@ struct Tried {
     attempts: u32,
 }
 
-/// Who hears of what the scheduler does: what every run takes down, and the history of each pod
-/// where a run is to keep that.
-pub type Observers = (Journal, Option<roadstead_scheduler::Journal>);
+/// Who hears of what a scheduler does: what an outcome is made of, if there is to be one, and
+/// somebody else.
+pub type Noted<X> = (Option<Journal>, X);
+
+/// Who hears of what the scheduler of a simulation does: what every run takes down, and the history
+/// of each pod where a run is to keep that.
+pub type Observers = Noted<Option<roadstead_scheduler::Journal>>;
 
 impl Journal {
     /// How many times items came into each place, by cause.
@@ -65,6 +70,8 @@ impl Observer<QueuedPod, Object> for Journal {
 #[derive(Clone, Debug)]
 pub(crate) struct PodRecord {
     pub(crate) pod: Arc<Pod>,
+    /// What the cluster last showed of it, while it is on no node.
+    pub(crate) shown: Option<Arc<api::Pod>>,
     /// When the scheduler was first shown it.
     pub(crate) created: Time,
     /// When it was bound, if the scheduler has done it.
@@ -105,7 +112,7 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     /// The cluster shows a pod.
-    pub(crate) fn pod_shown(&mut self, pod: &Arc<Pod>, now: Time) {
+    pub(crate) fn pod_shown(&mut self, pod: &Arc<Pod>, shown: &Arc<api::Pod>, now: Time) {
         let index = self.index(pod, now);
         let record = &mut self.pods[index];
         if record.node.is_none() {
@@ -115,6 +122,7 @@ impl Statistics {
             record.ended.get_or_insert(now);
         }
         record.pod = Arc::clone(pod);
+        record.shown = record.node.is_none().then(|| Arc::clone(shown));
     }
 
     /// The cluster shows that a pod is gone.
@@ -183,12 +191,18 @@ impl Statistics {
     }
 
     /// Takes down how much waits, in case it is the most for a while.
-    pub(crate) fn note_depth(&mut self, scheduler: &Scheduler<Observers>, now: Time) {
+    pub(crate) fn note_depth<V>(&mut self, scheduler: &Scheduler<V>, now: Time)
+    where
+        V: roadstead_scheduler::Observer,
+    {
         self.recording.note_depth(now, scheduler.queue().counts());
     }
 
     /// Takes down how full the nodes are. Costs a look at every node.
-    pub(crate) fn sample(&mut self, scheduler: &Scheduler<Observers>, now: Time) {
+    pub(crate) fn sample<V>(&mut self, scheduler: &Scheduler<V>, now: Time)
+    where
+        V: roadstead_scheduler::Observer,
+    {
         let nodes = scheduler.cache().nodes_unordered();
         self.recording.note_totals(now, Totals::of(nodes));
     }
@@ -222,6 +236,7 @@ impl Statistics {
         self.by_uid.insert(pod.uid.clone(), index);
         self.pods.push(PodRecord {
             pod: Arc::clone(pod),
+            shown: None,
             created: now,
             bound: None,
             node: pod.node_name.clone(),

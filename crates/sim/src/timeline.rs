@@ -7,7 +7,7 @@ use roadstead_queue::Time;
 ///
 /// A timeline is a state machine as everything else here: it is asked when it wants to act, and
 /// acts when that time has come.
-pub trait Timeline {
+pub trait Timeline: Send {
     /// When it next wants to act; `None` when it has nothing left to do.
     fn next(&self) -> Option<Time>;
 
@@ -38,6 +38,31 @@ impl<T: Timeline + ?Sized> Timeline for Box<T> {
 
     fn act(&mut self, now: Time, cluster: &mut Cluster) -> Vec<String> {
         (**self).act(now, cluster)
+    }
+}
+
+/// A timeline whose beginning is not that of time.
+#[derive(Clone, Copy, Debug)]
+pub struct StartingAt<T> {
+    start: Time,
+    timeline: T,
+}
+
+impl<T> StartingAt<T> {
+    /// What the timeline does at some time happens so long after `start`.
+    pub fn new(start: Time, timeline: T) -> Self {
+        Self { start, timeline }
+    }
+}
+
+impl<T: Timeline> Timeline for StartingAt<T> {
+    fn next(&self) -> Option<Time> {
+        self.timeline.next().map(|next| self.start + (next - Time::ZERO))
+    }
+
+    /// The cluster's own clock is ahead of the time that the timeline is told, and counts.
+    fn act(&mut self, now: Time, cluster: &mut Cluster) -> Vec<String> {
+        self.timeline.act(Time::ZERO + (now - self.start), cluster)
     }
 }
 

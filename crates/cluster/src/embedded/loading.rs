@@ -56,6 +56,18 @@ impl Cluster {
     }
 
     fn take(&mut self, documents: &[Document]) -> Vec<Problem> {
+        self.declare_namespaces(documents);
+        let mut problems = Vec::new();
+        for document in documents {
+            if let Err(error) = self.take_object(document.object.clone()) {
+                problems.extend(Problem::refused(document, error));
+            }
+        }
+        problems
+    }
+
+    /// Makes the namespaces that documents are in and none of them declares.
+    pub(super) fn declare_namespaces(&mut self, documents: &[Document]) {
         let declared: BTreeMap<&str, ()> = documents
             .iter()
             .filter(|document| document.object.kind() == Kind::Namespace)
@@ -67,13 +79,6 @@ impl Cluster {
                 self.make_namespace(&key.namespace);
             }
         }
-        let mut problems = Vec::new();
-        for document in documents {
-            if let Err(error) = self.take_object(document.object.clone()) {
-                problems.extend(Problem::refused(document, error));
-            }
-        }
-        problems
     }
 
     fn take_object(&mut self, mut object: Object) -> Result<(), ApiError> {
@@ -104,7 +109,7 @@ impl Cluster {
     }
 
     /// Whether this is one of the objects that a cluster starts with.
-    fn is_built_in(&self, object: &Object) -> bool {
+    pub(super) fn is_built_in(&self, object: &Object) -> bool {
         let name = object.name();
         let known = match object.kind() {
             Kind::Namespace => name == "default" || name.starts_with("kube-"),

@@ -1,6 +1,7 @@
 //! The cluster in memory, in the words of those who use one.
 
 mod api;
+mod applying;
 mod binding;
 mod eviction;
 mod loading;

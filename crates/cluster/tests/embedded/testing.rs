@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use roadstead_cluster::embedded::{Binding, Cluster, Config, DeleteOptions};
-use roadstead_cluster::{ApiError, Kind, Object, Resource, manifests};
+use roadstead_cluster::embedded::{Applied, Binding, Cluster, Config, DeleteOptions};
+use roadstead_cluster::manifests::{self, Document, Problem};
+use roadstead_cluster::{ApiError, Kind, Object, Resource};
 use roadstead_queue::Time;
 
 pub(crate) struct TestCluster {
@@ -28,6 +29,16 @@ impl TestCluster {
         let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
         assert_eq!(problems, Vec::<String>::new());
         self.settle();
+    }
+
+    pub(crate) fn apply(
+        &mut self,
+        text: &str,
+        previous: &[Document],
+    ) -> Result<Applied, Vec<Problem>> {
+        let applied = self.cluster.apply(self.now, manifests::parse("test.yaml", text), previous);
+        self.settle();
+        applied
     }
 
     pub(crate) fn settle(&mut self) {

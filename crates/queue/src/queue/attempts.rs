@@ -186,7 +186,8 @@ where
         // A finished item is in nobody's books: its rejectors count for it no more.
         self.rejections.release(entry.record.rejection);
         let record = Record { rejection: RejectionId::NOBODY, ..entry.record };
-        let step = Step { from: Some(Place::InFlight), cause: Cause::Finished, now: self.now };
+        let step =
+            Step { from: Some(Place::InFlight), cause: Cause::Finished, now: self.now, by: None };
         self.tell_gone(&entry.item, step);
         Some(Finished { item: entry.item, record })
     }
@@ -208,7 +209,7 @@ where
     ) -> Result<Place, RejectError> {
         let now = self.at(now);
         let id = self.resolve(&attempt).ok_or(RejectError::UnknownAttempt)?;
-        let result = self.put_back(id, rejection, now);
+        let result = self.put_back(id, Some(Place::InFlight), rejection, now);
         if result.is_err() {
             self.end(id);
             self.discard(id, Some(Place::InFlight), now);
@@ -232,7 +233,7 @@ where
         let Finished { item, record } = finished;
         let id = self.admit(item, record);
         self.entries[id].spot = Spot::InFlight { marker: Marker::NONE, cycle: 0, deleted: false };
-        let result = self.put_back(id, rejection, now);
+        let result = self.put_back(id, None, rejection, now);
         if result.is_err() {
             self.discard(id, None, now);
         }
@@ -270,7 +271,7 @@ where
         self.scheduling_cycle += 1;
         let cycle = self.scheduling_cycle as u32;
         self.entries[id].spot = Spot::InFlight { marker, cycle, deleted: false };
-        self.tell(id, Step { from, cause, now });
+        self.tell(id, Step { from, cause, now, by: None });
         let number = self.entries[id].record.attempts;
         Some(Attempt { queue: self.serial, id, cycle, number })
     }
@@ -278,6 +279,7 @@ where
     fn put_back(
         &mut self,
         id: u32,
+        from: Option<Place>,
         rejection: Rejection<'_, P::Item>,
         now: Time,
     ) -> Result<Place, RejectError> {
@@ -317,7 +319,7 @@ where
         // The look-up found this attempt itself, which is over.
         record.has_twin = present.attempts > 1;
 
-        let step = Step { from: Some(Place::InFlight), cause: Cause::Failure, now };
+        let step = Step { from, cause: Cause::Failure, now, by: None };
         let place = if self.is_older_way() {
             self.entries[id].spot = Spot::Nowhere;
             let cycle = rejection.cycle.unwrap_or(self.scheduling_cycle);

@@ -88,7 +88,7 @@ where
         let id = self.waiting_id(name.key)?;
         let from = self.detach(id);
         let entry = self.leave(id)?;
-        self.tell_gone(&entry.item, Step { from, cause: Cause::Deleted, now });
+        self.tell_gone(&entry.item, Step { from, cause: Cause::Deleted, now, by: None });
         Some(entry.item)
     }
 
@@ -143,7 +143,8 @@ where
             return false;
         }
         let from = self.detach(id);
-        self.enter_active(id, Step { from, cause: Cause::Activated, now }) == Place::Active
+        self.enter_active(id, Step { from, cause: Cause::Activated, now, by: None })
+            == Place::Active
     }
 
     fn take_in(&mut self, item: P::Item, cause: Cause<'_>, now: Time) -> Place {
@@ -164,7 +165,7 @@ where
             self.detach(present);
             self.leave(present);
         }
-        self.enter_active(id, Step { from, cause, now })
+        self.enter_active(id, Step { from, cause, now, by: None })
     }
 
     /// Gives a waiting entry a new version of its item, and the place that goes with it.
@@ -210,7 +211,7 @@ where
         let resource = self.config.item_resource.clone();
         let cause = Cause::Updated(Label::of(&resource, Action::UPDATE));
         let from = self.detach(id);
-        self.requeue(id, Strategy::AfterBackoff, Step { from, cause, now })
+        self.requeue(id, Strategy::AfterBackoff, Step { from, cause, now, by: None })
     }
 
     fn wake_by_changes(
@@ -235,7 +236,7 @@ where
             let strategy = self.worth(id, &event, &interest);
             if strategy != Strategy::Skip {
                 let from = self.detach(id);
-                let step = Step { from, cause: Cause::Updated(event.label()), now };
+                let step = Step { from, cause: Cause::Updated(event.label()), now, by: None };
                 place = self.requeue(id, strategy, step);
             }
         }

@@ -66,17 +66,17 @@ where
         }
         let moves = self.moves(&event, &interest, audience);
         let cause = Cause::Event(event.label());
-        for (whom, strategy) in moves {
+        for (whom, Word { strategy, by }) in moves {
             match whom {
                 Whom::Group(group, from) => {
                     for id in self.pool.take(group) {
                         self.entries[id].spot = Spot::Nowhere;
-                        self.requeue(id, strategy, Step { from: Some(from), cause, now });
+                        self.requeue(id, strategy, Step { from: Some(from), cause, now, by });
                     }
                 }
                 Whom::Item(id) => {
                     let from = self.detach(id);
-                    self.requeue(id, strategy, Step { from, cause, now });
+                    self.requeue(id, strategy, Step { from, cause, now, by });
                 }
             }
         }
@@ -103,7 +103,7 @@ where
         event: &Event<P::Object>,
         interest: &Interest,
         audience: &Audience<'_, P::Item>,
-    ) -> Vec<(Whom, Strategy)> {
+    ) -> Vec<(Whom, Word)> {
         let mut moves = Vec::new();
         let court = Court { event, interest, now: self.now };
         for bucket in self.pool.buckets() {
@@ -121,9 +121,9 @@ where
                     }
                     let all = group.members.len();
                     let case = Case { item: one, items: all, rejectors };
-                    let strategy = court.judge(&case, |_| true, &self.policy, &mut self.observer);
-                    if strategy != Strategy::Skip {
-                        moves.push((Whom::Group(at, from), strategy));
+                    let word = court.judge(&case, |_| true, &self.policy, &mut self.observer);
+                    if word.strategy != Strategy::Skip {
+                        moves.push((Whom::Group(at, from), word));
                     }
                     continue;
                 }
@@ -143,8 +143,9 @@ where
                     let case = Case { item: one, items: 1, rejectors };
                     let of_item = |ask| !for_class || ask == Ask::Item;
                     let own = court.judge(&case, of_item, &self.policy, &mut self.observer);
-                    if common.max(own) != Strategy::Skip {
-                        moves.push((Whom::Item(id), common.max(own)));
+                    let word = if own.strategy > common.strategy { own } else { common };
+                    if word.strategy != Strategy::Skip {
+                        moves.push((Whom::Item(id), word));
                     }
                 }
             }
@@ -157,6 +158,20 @@ where
 enum Whom {
     Group(u32, Place),
     Item(u32),
+}
+
+/// What is to be done with items, and the plugin whose hint said so, if one was asked.
+#[derive(Clone, Copy)]
+struct Word {
+    strategy: Strategy,
+    by: Option<PluginId>,
+}
+
+impl Word {
+    /// It takes no hint to say so.
+    fn unasked(strategy: Strategy) -> Self {
+        Self { strategy, by: None }
+    }
 }
 
 /// Decides whether an event is worth a retry.
@@ -186,7 +201,7 @@ impl<O> Court<'_, O> {
         P: Policy<Object = O>,
         V: Observer<P::Item, O>,
     {
-        self.judge(&Case { item, items: 1, rejectors }, |_| true, policy, observer)
+        self.judge(&Case { item, items: 1, rejectors }, |_| true, policy, observer).strategy
     }
 
     /// The verdict of those rejectors whose way of asking is `heard`.
@@ -196,38 +211,36 @@ impl<O> Court<'_, O> {
         heard: impl Fn(Ask) -> bool,
         policy: &P,
         observer: &mut V,
-    ) -> Strategy
+    ) -> Word
     where
         P: Policy<Object = O>,
         V: Observer<P::Item, O>,
     {
         let &Case { item, rejectors, .. } = case;
         if rejectors.is_empty() {
-            return Strategy::AfterBackoff;
+            return Word::unasked(Strategy::AfterBackoff);
         }
         if self.event.is_wildcard() {
             let other = self.event.new.as_ref().is_some_and(|object| !policy.is_item(object, item));
-            return if other { Strategy::Skip } else { Strategy::AfterBackoff };
+            let strategy = if other { Strategy::Skip } else { Strategy::AfterBackoff };
+            return Word::unasked(strategy);
         }
         let Some(asks) = self.interest.of(item.profile()) else {
-            return Strategy::AfterBackoff;
+            return Word::unasked(Strategy::AfterBackoff);
         };
-        let mut strategy = Strategy::Skip;
         for (plugin, standing) in rejectors.iter() {
             let Some(ask) = asks.of(plugin).filter(|ask| heard(*ask)) else { continue };
             if ask != Ask::Nobody && !self.is_queue(plugin, case, policy, observer) {
                 continue;
             }
-            match standing {
-                Standing::Pending => return Strategy::Immediately,
-                // Pending plugins come first, so none of them can do better any more.
-                Standing::Unschedulable => {
-                    strategy = Strategy::AfterBackoff;
-                    break;
-                }
-            }
+            // Pending plugins come first, so none of those that follow can do better.
+            let strategy = match standing {
+                Standing::Pending => Strategy::Immediately,
+                Standing::Unschedulable => Strategy::AfterBackoff,
+            };
+            return Word { strategy, by: Some(plugin).filter(|_| ask != Ask::Nobody) };
         }
-        strategy
+        Word::unasked(Strategy::Skip)
     }
 
     /// Whether the plugin's hint says Queue, or fails.
@@ -342,7 +355,11 @@ where
             let record = &mut self.entries[id].record;
             record.was_flushed = true;
             record.flushed_at = crate::time::MaybeTime::some(now);
-            self.requeue(id, Strategy::AfterBackoff, Step { from, cause: Cause::Leftover, now });
+            self.requeue(
+                id,
+                Strategy::AfterBackoff,
+                Step { from, cause: Cause::Leftover, now, by: None },
+            );
         }
         self.note_move_request();
         let event = Event::wildcard("UnschedulableTimeout");
@@ -352,6 +369,6 @@ where
 
     fn end_backoff(&mut self, id: u32, now: Time) {
         let from = self.detach(id);
-        self.enter_active(id, Step { from, cause: Cause::BackoffComplete, now });
+        self.enter_active(id, Step { from, cause: Cause::BackoffComplete, now, by: None });
     }
 }

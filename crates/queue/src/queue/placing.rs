@@ -9,6 +9,7 @@ use crate::item::{Item, NodeId};
 use crate::observer::{Cause, GateVerdict, Observer, Transition};
 use crate::order::QueueSort;
 use crate::place::Place;
+use crate::plugin::PluginId;
 use crate::policy::{Gate, Policy};
 use crate::pool::BucketKey;
 use crate::time::{MaybeTime, Time};
@@ -27,6 +28,8 @@ pub(super) struct Step<'a> {
     pub(super) from: Option<Place>,
     pub(super) cause: Cause<'a>,
     pub(super) now: Time,
+    /// The plugin whose hint asked for it.
+    pub(super) by: Option<PluginId>,
 }
 
 impl<P, S, V> Queue<P, S, V>
@@ -53,7 +56,7 @@ where
     /// Drops an entry that has to give way to another of its name.
     pub(super) fn discard(&mut self, id: u32, from: Option<Place>, now: Time) {
         if let Some(entry) = self.leave(id) {
-            self.tell_gone(&entry.item, Step { from, cause: Cause::Discarded, now });
+            self.tell_gone(&entry.item, Step { from, cause: Cause::Discarded, now, by: None });
         }
     }
 
@@ -177,7 +180,7 @@ where
     /// Tells the observer of a step that ends where the entry is now.
     pub(super) fn tell(&mut self, id: u32, step: Step<'_>) -> Place {
         let to = self.place_of(id);
-        let Step { from, cause, now } = step;
+        let Step { from, cause, now, by } = step;
         // An item that stays where it was made no step, unless it was taken out first: by an
         // event out of the pool, or by a second change of its own out of backoff.
         let stayed = from == to
@@ -185,15 +188,15 @@ where
             && matches!(cause, Cause::Added(_) | Cause::Updated(_) | Cause::Activated);
         if !stayed {
             let item = &self.entries[id].item;
-            self.observer.transition(&Transition { item, from, to, cause, at: now });
+            self.observer.transition(&Transition { item, from, to, cause, by, at: now });
         }
         to.unwrap_or(Place::Active)
     }
 
     /// Tells the observer that an item is gone.
     pub(super) fn tell_gone(&mut self, item: &P::Item, step: Step<'_>) {
-        let Step { from, cause, now } = step;
-        self.observer.transition(&Transition { item, from, to: None, cause, at: now });
+        let Step { from, cause, now, by } = step;
+        self.observer.transition(&Transition { item, from, to: None, cause, by, at: now });
     }
 
     /// Files the nomination that the item itself carries, if it carries one.
@@ -243,17 +246,18 @@ where
         }
         let holder = record.gate.filter(|gate| gates.contains(gate));
         let others = gates.iter().copied().filter(|gate| Some(*gate) != holder);
-        for plugin in holder.into_iter().chain(others) {
+        let before = self.observer.ticks();
+        record.gate = holder.into_iter().chain(others).find(|&plugin| {
             let open = self.policy.gate(plugin, item) == Gate::Open;
             self.observer.gate(&GateVerdict { plugin, item, open });
-            if !open {
-                record.gate = Some(plugin);
-                record.rejection = self.rejections.exchange_with(record.rejection, plugin);
-                return true;
-            }
+            !open
+        });
+        let cost = self.observer.ticks().saturating_sub(before);
+        self.observer.gates(item, cost);
+        if let Some(plugin) = record.gate {
+            record.rejection = self.rejections.exchange_with(record.rejection, plugin);
         }
-        record.gate = None;
-        false
+        record.gate.is_some()
     }
 }
 

@@ -57,6 +57,11 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
         self.in_flight_ids().map(|id| &self.entries[id].item)
     }
 
+    /// The same, with all that the queue knows of them.
+    pub fn under_way(&self) -> impl Iterator<Item = Waiting<'_, P::Item>> {
+        self.in_flight_ids().map(|id| self.waiting(id))
+    }
+
     /// Labels of the events that are kept for attempts under way, oldest first.
     pub fn in_flight_events(&self) -> impl ExactSizeIterator<Item = crate::event::Label<'_>> {
         self.in_flight.events().map(|logged| match logged {
@@ -137,7 +142,7 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
     }
 }
 
-/// An item that waits, with all that the queue knows of it.
+/// An item that waits or is tried, with all that the queue knows of it.
 pub struct Waiting<'a, T> {
     entry: &'a Entry<T>,
     place: Place,

@@ -46,6 +46,14 @@ where
         }
     }
 
+    /// Whether [`on_time`](Self::on_time) does anything at `now`, if only to move on its timers.
+    ///
+    /// Where it does not, leaving the call out changes nothing, now or later.
+    pub fn is_due(&self, now: Time) -> bool {
+        let is_due = |timers: &Timers| timers.backoff <= now || timers.leftover <= now;
+        self.timers.as_ref().is_none_or(is_due)
+    }
+
     /// When [`on_time`](Self::on_time) next has something to do; `None` while nothing waits for
     /// time to pass.
     ///

@@ -2,27 +2,24 @@
 
 mod leading;
 mod options;
-mod source;
-mod stopping;
+pub(super) mod source;
 
 use std::io::Write;
 use std::sync::Arc;
 
-use axum::Router;
 use roadstead_cluster::kubernetes::election::{self, Election, Leadership};
-use roadstead_cluster::kubernetes::writing::{Limits, Writer};
-use roadstead_cluster::kubernetes::{OnAnswer, WatchOptions, connect_and_tell, watch};
+use roadstead_cluster::kubernetes::writing::Limits;
+use roadstead_cluster::kubernetes::{OnAnswer, connect_and_tell};
+use roadstead_recording::{Header, Source};
 use roadstead_scheduler::config::SchedulerConfiguration;
-use roadstead_scheduler::{JournalLimits, Registry, Scheduler, Setup};
-use tokio::sync::{mpsc, watch as channel};
+use roadstead_scheduler::{Registry, Setup};
 
 pub(crate) use self::options::Run;
 use crate::clock::Clock;
-use crate::driver::{Driver, Orders};
+use crate::engine::{Engine, Parts};
 use crate::error::Error;
-use crate::observing;
-use crate::serving::{ProcessMetrics, Served, Serving};
-use crate::{FAILED, FINE};
+use crate::serving::{self, ProcessMetrics, Served, Serving};
+use crate::{FAILED, FINE, stopping};
 
 impl Run {
     pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
@@ -60,6 +57,12 @@ impl Run {
         });
         let connection = self.connection(&configuration);
         let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
+        let (clock, seed) = (Clock::new(), stopping::seed());
+        let recorder = self.recording.begin(|| {
+            Header::new(Source::Run, configuration.to_json(), seed)
+                .starting(clock.now())
+                .with_leftover_after(setup.queue.leftover_after)
+        })?;
         let elections = &configuration.leader_election;
         let identity = election::identity(&election::hostname());
         let election = match elections.leader_elect {
@@ -72,12 +75,6 @@ impl Run {
         let leadership = election.as_ref().map_or_else(Leadership::always, Election::leadership);
         let health = Arc::new(leading::health(elections));
 
-        let (inputs, heard) = mpsc::channel(WAITING_INPUTS);
-        let (orders, ordered) = channel::channel(Orders::Standby);
-        let limits = Limits::from_config(&configuration.client_connection);
-        let writer = Writer::start(client.clone(), inputs.clone(), limits, leadership.clone());
-        let Setup { world, profiles, queue } = setup;
-        let observers = observing::observers(JournalLimits::default());
         let on_synced = {
             let health = Arc::clone(&health);
             move || {
@@ -85,25 +82,27 @@ impl Run {
                 health.on_handlers_synced();
             }
         };
-        let driver = Driver {
-            scheduler: Scheduler::new(queue, profiles, observers, stopping::seed()),
-            world,
-            clock: Clock::new(),
-            hands: writer.clone(),
-            inputs: heard,
-            orders: ordered,
-            on_synced: Some(Box::new(on_synced)),
+        let mut engine = Engine::start(Parts {
+            client: client.clone(),
+            setup,
+            clock,
+            limits: Limits::from_config(&configuration.client_connection),
+            leadership: leadership.clone(),
+            seed,
             verifies_wakeups: self.verify_wakeups,
-        };
-        let (questions, thread) = driver.start().map_err(Error::Threads)?;
+            recorder,
+            on_synced: Box::new(on_synced),
+        })?;
 
-        let source = source::Running::new(questions.clone(), leadership.clone(), &configuration);
+        let source =
+            source::Running::new(engine.questions().clone(), leadership.clone(), &configuration);
+        let source = Arc::new(source);
         let served = Served {
-            source: Arc::new(source),
+            source: source.clone(),
             health: Arc::clone(&health),
             process: Arc::clone(&process),
             cluster: Some(client.clone()),
-            more: Router::new(),
+            more: serving::shown(source),
         };
         let serving = Serving::start(&self.serving, served).await.map_err(Error::Serving)?;
         for (scheme, address) in
@@ -120,9 +119,9 @@ impl Run {
                 () = stop.wait() => return Ok(FINE),
             }
         }
-        let watching = watch(client.clone(), inputs, WatchOptions::default());
+        engine.watch();
 
-        let lost = leading::follow(&leadership, elections, &orders, &health, &process);
+        let lost = leading::follow(&leadership, elections, engine.orders(), &health, &process);
         let code = tokio::select! {
             () = lost => {
                 // Others lead by now, and nothing may be written any more.
@@ -135,24 +134,12 @@ impl Run {
             }
         };
         health.on_shutdown();
-        // From here on no pod is tried; those under way are seen to while they may be.
-        let _ = orders.send(Orders::Finish);
-        if code == FINE {
-            stopping::finish(&questions, writer.clone()).await;
-            if let Some(election) = election {
-                election.release().await;
-            }
+        engine.finish(code == FINE).await;
+        if let (FINE, Some(election)) = (code, election) {
+            election.release().await;
         }
-        drop((watching, writer));
-        drop(orders);
         serving.shutdown().await;
-        let joined = tokio::task::spawn_blocking(|| thread.join()).await;
-        match joined {
-            Ok(Ok(())) => Ok(code),
-            _ => Err(Error::Panicked),
-        }
+        engine.end().await?;
+        Ok(code)
     }
 }
-
-/// What the cluster shows waits here for the scheduler; watches wait if there is more.
-const WAITING_INPUTS: usize = 1024;

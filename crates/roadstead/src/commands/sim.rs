@@ -1,20 +1,22 @@
 //! `roadstead sim`: schedule manifests in virtual time, and say what came of it.
 
-mod explaining;
+pub(super) mod explaining;
 
-use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use roadstead_queue::Time;
-use roadstead_scheduler::{Registry, config};
-use roadstead_sim::{Config, End, Outcome, Setup, Simulation, Verify, report};
+use roadstead_recording::{Header, Source, Written};
+use roadstead_scheduler::Registry;
+use roadstead_scheduler::config::{self, SchedulerConfiguration};
+use roadstead_sim::{Config, End, Outcome, PodKey, Setup, Simulation, Verify};
 
 use crate::error::Error;
 use crate::input::Input;
 use crate::progress::ProgressLine;
+use crate::recording::RecordOptions;
 use crate::{FINE, input, print};
 use explaining::WithExplanations;
 
@@ -48,6 +50,8 @@ pub(crate) struct Sim {
     /// Also write a page with plots over time, which a browser shows without anything else.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordOptions,
     /// Try out every pod that sleeps after every step, to find those that should have been woken.
     /// Without it only a sample is tried. What is found is a defect of a plugin: it is told, and
     /// the pod is tried again.
@@ -107,12 +111,11 @@ Examples:
 
 impl Sim {
     pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
-        let setup = match &self.config {
-            Some(file) => {
-                Setup::new(&super::config::read(file, registry)?, registry).map_err(Error::Setup)?
-            }
-            None => Setup::default(),
+        let configuration = match &self.config {
+            Some(file) => super::config::read(file, registry)?,
+            None => SchedulerConfiguration::new(registry.known()),
         };
+        let setup = Setup::new(&configuration, registry).map_err(Error::Setup)?;
         if !self.explain.is_empty() && self.output == Output::Yaml {
             return Err(Error::ExplainedManifests);
         }
@@ -121,11 +124,18 @@ impl Sim {
         let verify = if self.verify_wakeups { Verify::Always } else { Verify::Sampled };
         let journal = (!self.explain.is_empty()).then(explaining::limits);
         let config = Config { seed: input.seed, until, verify, journal, ..Config::default() };
+        let recorder = self
+            .recording
+            .begin(|| Header::new(Source::Sim, configuration.to_json(), input.seed))?;
         let mut simulation = Simulation::new(input.cluster, setup, config);
+        if let Some(recorder) = recorder {
+            simulation.record_to(recorder);
+        }
         let start = Instant::now();
         let mut line = ProgressLine::new(until);
         let ended = simulation.run(&mut *input.timeline, &mut |progress| line.update(progress));
         drop(line);
+        self.end_recording(&mut simulation)?;
         let ended = ended.map_err(Error::Run)?;
         let took_ms = start.elapsed().as_millis();
 
@@ -133,22 +143,24 @@ impl Sim {
         log(&outcome);
         tracing::info!(took_ms, quiet = ended == End::Quiet, "ended");
         if let Some(file) = &self.report {
-            fs::write(file, report::html(&outcome)).map_err(|error| Error::Unwritable {
-                file: file.to_string_lossy().into_owned(),
-                error,
-            })?;
+            print::report(&outcome, file)?;
         }
-        let explained = explaining::explain(&mut simulation, &outcome, &self.explain)?;
+        let ask = |pod: &PodKey| (simulation.explain(pod), simulation.history(pod));
+        let explained = explaining::explain(ask, &outcome, &self.explain)?;
         match self.output {
             Output::Human => {
-                print::summary(&outcome, ended, out)?;
+                let how = match ended {
+                    End::Quiet => "until nothing happened any more",
+                    End::Stopped => "until the time was up",
+                };
+                print::summary(&outcome, how, out)?;
                 if self.pods {
                     writeln!(out)?;
                     print::pods(&outcome, out)?;
                 }
                 for explained in &explained {
                     writeln!(out)?;
-                    explained.print(out)?;
+                    write!(out, "{explained}")?;
                 }
             }
             Output::Json => {
@@ -159,6 +171,18 @@ impl Sim {
             Output::Yaml => print::manifests(simulation.cluster(), out)?,
         }
         Ok(if outcome.is_all_placed() || self.exit_zero { FINE } else { SOME_WAIT })
+    }
+
+    fn end_recording(&self, simulation: &mut Simulation) -> Result<(), Error> {
+        let unwritable = |error| {
+            let file = self.recording.record.as_deref().unwrap_or(Path::new(""));
+            Error::Unwritable { file: file.to_string_lossy().into_owned(), error }
+        };
+        if let Some(written) = simulation.end_recording().map_err(unwritable)? {
+            let Written { steps, raw_bytes, bytes } = written;
+            tracing::info!(steps, raw_bytes, bytes, "recorded");
+        }
+        Ok(())
     }
 
     fn read(&self) -> Result<Input, Error> {
@@ -196,7 +220,7 @@ fn log(outcome: &Outcome) {
 }
 
 /// A duration as Kubernetes writes it, such as `1h30m`.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed = config::Duration::parse(text)?;
     parsed.to_std().ok_or_else(|| "expected a duration that is not negative".to_owned())
 }

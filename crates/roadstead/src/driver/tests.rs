@@ -159,6 +159,7 @@ fn run(orders: Orders) -> (Shared, Running) {
         orders: ordered,
         on_synced: Some(Box::new(move || synced.store(true, Ordering::Release))),
         verifies_wakeups: true,
+        recording: Recording::default(),
     };
     let (questions, thread) = driver.start().expect("a thread");
     let watching = watch(client, inputs, WatchOptions::default());

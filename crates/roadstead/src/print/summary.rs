@@ -3,17 +3,13 @@
 use std::io::{self, Write};
 
 use roadstead_sim::{
-    Amount, End, Outcome, PodOutcome, Quantiles, Rejector, WaitingCounts, WaitingPlace,
+    Amount, Outcome, PodOutcome, Quantiles, Rejector, WaitingCounts, WaitingPlace,
 };
 
 use super::words::{amount, bar, columns, count, number, seconds, wrapped};
 
-/// Prints what a run came to.
-pub(crate) fn summary(outcome: &Outcome, ended: End, out: &mut dyn Write) -> io::Result<()> {
-    let how = match ended {
-        End::Quiet => "until nothing happened any more",
-        End::Stopped => "until the time was up",
-    };
+/// Prints what a run came to, and how it did.
+pub(crate) fn summary(outcome: &Outcome, how: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}, {}: {} of virtual time in {}, {how}",

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
-use super::{Code, Context, CycleState, Framework, PreFilter, PreFilterAnswer, Reaches, Status};
+use super::calls::{Asked, SKIP, status_name};
+use super::{
+    Code, Context, CycleState, Framework, PreFilterAnswer, PreFilterExtensions, Reaches, Status,
+};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
 use crate::nodes::{NodeInfo, Nodes, Slot};
 
@@ -102,9 +105,14 @@ impl Framework {
     ) -> Result<PreFiltered, PreFilterFailure> {
         let mut found = PreFiltered::default();
         let mut rejected = None;
-        for plugin in &self.pre_filter {
+        for (at, plugin) in self.pre_filter.iter().enumerate() {
             let name = plugin.name();
-            match plugin.pre_filter(context, state, pod) {
+            let began = state.begin();
+            let answer = plugin.pre_filter(context, state, pod);
+            let skips = matches!(answer, Ok(PreFilterAnswer::Skip));
+            state.count(Asked::PreFilter, at, u64::from(!skips));
+            state.ran(began, "PreFilter", name, || if skips { SKIP } else { status_name(&answer) });
+            match answer {
                 Ok(PreFilterAnswer::Skip) => state.skip_filter.push(name),
                 Ok(PreFilterAnswer::AnyNode) => {}
                 Ok(PreFilterAnswer::OnlyNodes(only)) => {
@@ -217,10 +225,15 @@ impl Framework {
     ) -> Result<(), Refusal> {
         for filter in filters {
             let plugin = &self.filter[filter];
-            if let Err(status) = plugin.filter(context, state, pod, node) {
+            state.count(Asked::Filter, filter, 1);
+            let began = state.begin();
+            let answer = plugin.filter(context, state, pod, node);
+            state.ran(began, "Filter", plugin.name(), || status_name(&answer));
+            if let Err(status) = answer {
                 let name = plugin.name();
                 let status = match status.code() {
                     Code::Error => {
+                        state.failed("Filter", name);
                         Status::error(format!("running \"{name}\" filter plugin: {status}"))
                     }
                     _ => status,
@@ -260,7 +273,10 @@ impl Framework {
         other: &Arc<Pod>,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        self.follow(state, |plugin, state| plugin.add_pod(context, state, pod, other, node))
+        let followers = self.followers(state);
+        follow(&followers, ADD_POD, state, |extensions, state| {
+            extensions.add_pod(context, state, pod, other, node)
+        })
     }
 
     /// Lets the plugins' states follow a pod that is taken not to run on a node.
@@ -276,22 +292,40 @@ impl Framework {
         other: &Arc<Pod>,
         node: &NodeInfo,
     ) -> Result<(), Status> {
-        self.follow(state, |plugin, state| plugin.remove_pod(context, state, pod, other, node))
+        let followers = self.followers(state);
+        follow(&followers, REMOVE_POD, state, |extensions, state| {
+            extensions.remove_pod(context, state, pod, other, node)
+        })
     }
 
-    fn follow(
-        &self,
-        state: &mut CycleState,
-        step: impl Fn(&dyn PreFilter, &mut CycleState) -> Result<(), Status>,
-    ) -> Result<(), Status> {
-        for plugin in &self.pre_filter {
-            if !state.skip_filter.has(plugin.name()) {
-                step(&**plugin, state).map_err(|status| status.from_plugin(plugin.name()))?;
-            }
-        }
-        Ok(())
+    /// The plugins whose state follows what-ifs in this cycle.
+    pub(crate) fn followers(&self, state: &CycleState) -> Vec<Follower<'_>> {
+        let asked = self.pre_filter.iter().filter(|plugin| !state.skip_filter.has(plugin.name()));
+        asked.filter_map(|plugin| Some((plugin.name(), plugin.extensions()?))).collect()
     }
 }
+
+/// A plugin whose state follows what-ifs.
+pub(crate) type Follower<'a> = (&'static str, &'a dyn PreFilterExtensions);
+
+/// Has every plugin's state follow a step, which metrics call `point`.
+pub(crate) fn follow(
+    followers: &[Follower<'_>],
+    point: &'static str,
+    state: &mut CycleState,
+    step: impl Fn(&dyn PreFilterExtensions, &mut CycleState) -> Result<(), Status>,
+) -> Result<(), Status> {
+    for (name, extensions) in followers {
+        let began = state.begin();
+        let followed = step(*extensions, state);
+        state.ran(began, point, name, || status_name(&followed));
+        followed.map_err(|status| status.from_plugin(name))?;
+    }
+    Ok(())
+}
+
+pub(crate) const ADD_POD: &str = "PreFilterExtensionAddPod";
+pub(crate) const REMOVE_POD: &str = "PreFilterExtensionRemovePod";
 
 impl PreFiltered {
     /// The nodes that are left: all in their order, or some in that of their names.

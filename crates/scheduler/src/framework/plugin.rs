@@ -111,6 +111,15 @@ pub trait PreFilter: Plugin {
         pod: &Pod,
     ) -> Result<PreFilterAnswer, Status>;
 
+    /// How its state follows pods that are taken to be somewhere, or not to be. `None` if what it
+    /// remembers does not depend on the pods of nodes.
+    fn extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        None
+    }
+}
+
+/// What PreFilter remembered follows a what-if: a preemption tried out, pods that are nominated.
+pub trait PreFilterExtensions {
     /// `other` is taken to run on `node` too.
     ///
     /// # Errors
@@ -123,10 +132,7 @@ pub trait PreFilter: Plugin {
         pod: &Pod,
         other: &Arc<Pod>,
         node: &NodeInfo,
-    ) -> Result<(), Status> {
-        let _ = (context, state, pod, other, node);
-        Ok(())
-    }
+    ) -> Result<(), Status>;
 
     /// `other` is taken not to run on `node`.
     ///
@@ -140,10 +146,7 @@ pub trait PreFilter: Plugin {
         pod: &Pod,
         other: &Arc<Pod>,
         node: &NodeInfo,
-    ) -> Result<(), Status> {
-        let _ = (context, state, pod, other, node);
-        Ok(())
-    }
+    ) -> Result<(), Status>;
 }
 
 /// What PreFilter found.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roadstead_model::Pod;
 
-use super::{Code, Context, CycleState, Framework, Nomination, Preemption};
+use super::{Code, Context, CycleState, Framework, Nomination, Preemption, status_name};
 use crate::diagnosis::Diagnosis;
 
 /// What PostFilter came to, all plugins together.
@@ -63,7 +63,9 @@ impl Framework {
         let mut nomination = Nomination::Keep;
         let mut reasons: Vec<String> = Vec::new();
         for plugin in &self.post_filter {
+            let began = state.begin();
             let answer = plugin.post_filter(self, context, state, pod, diagnosis);
+            state.ran(began, "PostFilter", plugin.name(), || status_name(&answer.result));
             let wanted = answer.nomination;
             let Err(status) = answer.result else {
                 let preemption = answer.preemption;

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use roadstead_model::Pod;
 
+use super::calls::{Asked, SKIP, status_name};
 use super::{
     Code, Context, CycleState, Framework, Local, PreScoreAnswer, Reach, Reaches, Scaling, Status,
     Weighted,
@@ -83,9 +84,14 @@ impl Framework {
         nodes: &Feasible<'_>,
     ) -> Result<(), Status> {
         state.skip_score.clear();
-        for plugin in &self.pre_score {
+        for (at, plugin) in self.pre_score.iter().enumerate() {
             let name = plugin.name();
-            match plugin.pre_score(context, state, pod, nodes) {
+            let began = state.begin();
+            let answer = plugin.pre_score(context, state, pod, nodes);
+            let skips = matches!(answer, Ok(PreScoreAnswer::Skip));
+            state.count(Asked::PreScore, at, u64::from(!skips));
+            state.ran(began, "PreScore", name, || if skips { SKIP } else { status_name(&answer) });
+            match answer {
                 Ok(PreScoreAnswer::Proceed) => {}
                 Ok(PreScoreAnswer::Skip) => state.skip_score.push(name),
                 Err(status) => {
@@ -172,7 +178,11 @@ impl Framework {
         let mut score = LocalScore::default();
         for local in plugins {
             let Weighted { plugin, weight } = &self.score[local.at];
-            let given = plugin.score(context, state, pod, node).ok()?;
+            state.count(Asked::Score, local.at, 1);
+            let began = state.begin();
+            let given = plugin.score(context, state, pod, node);
+            state.ran(began, "Score", plugin.name(), || status_name(&given));
+            let given = given.ok()?;
             match plugin.scaling() {
                 Scaling::ByHighest { .. } if (0..=MAX_UNSCALED).contains(&given) => {
                     score.unscaled.push(given);
@@ -201,10 +211,21 @@ impl Framework {
             let text = format!("plugin \"{name}\" failed with: {status}");
             Status::new(Code::Error, vec![text.into()]).from_plugin(name)
         };
-        let scores: Result<Vec<i64>, Status> =
-            nodes.iter().map(|node| plugin.score(context, state, pod, node)).collect();
+        let mut calls = 0;
+        let score = |node: &&NodeInfo| {
+            calls += 1;
+            let began = state.begin();
+            let given = plugin.score(context, state, pod, node);
+            state.ran(began, "Score", name, || status_name(&given));
+            given
+        };
+        let scores: Result<Vec<i64>, Status> = nodes.iter().map(score).collect();
+        state.count(Asked::Score, at, calls);
         let mut scores = scores.map_err(failed)?;
-        plugin.normalize(context, state, pod, nodes, &mut scores).map_err(failed)?;
+        let began = state.begin();
+        let normalized = plugin.normalize(context, state, pod, nodes, &mut scores);
+        state.ran(began, "ScoreExtensionNormalize", name, || status_name(&normalized));
+        normalized.map_err(failed)?;
         match scores.iter().find(|score| !(0..=MAX_SCORE).contains(*score)) {
             None => Ok(scores),
             Some(score) => {

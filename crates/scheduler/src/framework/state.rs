@@ -1,6 +1,9 @@
 //! What plugins remember from one extension point to the next, within one cycle.
 
 use std::any::Any;
+use std::sync::Arc;
+
+use super::calls::Calls;
 
 /// The memory of one scheduling cycle: each plugin's own state, and who sits the cycle out.
 ///
@@ -14,6 +17,10 @@ pub struct CycleState {
     pub(crate) skip_pre_bind: Vec<&'static str>,
     /// Whether what plugins find out may be remembered for other cycles.
     pub(crate) may_remember: bool,
+    /// Where calls of plugins are counted, if anybody wants to know.
+    pub(crate) calls: Option<Arc<Calls>>,
+    /// The observer's clock, in a cycle whose calls are measured.
+    pub(crate) sampling: Option<fn() -> u64>,
 }
 
 impl CycleState {

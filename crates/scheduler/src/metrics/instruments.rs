@@ -1,7 +1,9 @@
 //! Counters, gauges and histograms with labels.
 
-use std::collections::BTreeMap;
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
+
+use hashbrown::HashMap;
+use roadstead_model::Text;
 
 use super::exposition::Exposition;
 
@@ -13,11 +15,49 @@ pub(super) struct About {
     pub(super) labels: &'static [&'static str],
 }
 
+/// A label's value. Texts are written by themselves: formatting them costs more than all the rest.
+pub(super) trait Value {
+    fn put(&self, key: &mut String);
+}
+
+impl Value for &str {
+    fn put(&self, key: &mut String) {
+        key.push_str(self);
+    }
+}
+
+impl Value for String {
+    fn put(&self, key: &mut String) {
+        key.push_str(self);
+    }
+}
+
+impl Value for Text {
+    fn put(&self, key: &mut String) {
+        key.push_str(self);
+    }
+}
+
+impl Value for u32 {
+    fn put(&self, key: &mut String) {
+        // Writing to a string does not fail; so below.
+        let _ = write!(key, "{self}");
+    }
+}
+
+impl Value for roadstead_queue::Label<'_> {
+    fn put(&self, key: &mut String) {
+        let _ = write!(key, "{self}");
+    }
+}
+
 /// Series of a metric, one for each combination of label values that was used.
 #[derive(Clone, Debug)]
 pub(super) struct Family<T> {
     about: About,
-    series: BTreeMap<String, T>,
+    series: Vec<T>,
+    /// Where the series of each combination is.
+    places: HashMap<String, usize>,
     fresh: T,
     /// Reused, so that a known series costs no allocation.
     key: String,
@@ -28,22 +68,23 @@ const BETWEEN: char = '\u{1f}';
 
 impl<T: Clone> Family<T> {
     fn new(about: About, fresh: T) -> Self {
-        Self { about, series: BTreeMap::new(), fresh, key: String::new() }
+        Self { about, series: Vec::new(), places: HashMap::new(), fresh, key: String::new() }
     }
 
-    fn at(&mut self, values: &[&dyn Display]) -> &mut T {
+    fn at(&mut self, values: &[&dyn Value]) -> &mut T {
         self.key.clear();
         for (place, value) in values.iter().enumerate() {
             if place > 0 {
                 self.key.push(BETWEEN);
             }
-            // Writing to a string does not fail.
-            let _ = write!(self.key, "{value}");
+            value.put(&mut self.key);
         }
-        if !self.series.contains_key(&self.key) {
-            self.series.insert(self.key.clone(), self.fresh.clone());
-        }
-        self.series.get_mut(&self.key).expect("it is there, or was put there")
+        let place = self.places.get(&self.key).copied().unwrap_or_else(|| {
+            self.series.push(self.fresh.clone());
+            self.places.insert(self.key.clone(), self.series.len() - 1);
+            self.series.len() - 1
+        });
+        &mut self.series[place]
     }
 
     /// As with Go's clients, a metric without series is not there at all.
@@ -53,10 +94,13 @@ impl<T: Clone> Family<T> {
         }
     }
 
+    /// In the order of their labels.
     fn each(&self) -> impl Iterator<Item = (Vec<(&'static str, &str)>, &T)> {
-        self.series.iter().map(|(key, value)| {
+        let mut places: Vec<(&String, &usize)> = self.places.iter().collect();
+        places.sort_unstable();
+        places.into_iter().map(|(key, place)| {
             let values = key.split(BETWEEN);
-            (self.about.labels.iter().copied().zip(values).collect(), value)
+            (self.about.labels.iter().copied().zip(values).collect(), &self.series[*place])
         })
     }
 }
@@ -74,7 +118,7 @@ impl Counter {
         Self(family)
     }
 
-    pub(super) fn add(&mut self, values: &[&dyn Display], amount: u64) {
+    pub(super) fn add(&mut self, values: &[&dyn Value], amount: u64) {
         *self.0.at(values) += amount;
     }
 
@@ -95,7 +139,7 @@ impl Gauge {
         Self(Family::new(about, 0.0))
     }
 
-    pub(super) fn add(&mut self, values: &[&dyn Display], amount: f64) {
+    pub(super) fn add(&mut self, values: &[&dyn Value], amount: f64) {
         *self.0.at(values) += amount;
     }
 
@@ -134,7 +178,7 @@ impl Histogram {
         Self { family, bounds }
     }
 
-    pub(super) fn observe(&mut self, values: &[&dyn Display], observation: f64) {
+    pub(super) fn observe(&mut self, values: &[&dyn Value], observation: f64) {
         let place = self.bounds.partition_point(|bound| *bound < observation);
         let series = self.family.at(values);
         if let Some(count) = series.counts.get_mut(place) {

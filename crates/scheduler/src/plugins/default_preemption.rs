@@ -4,6 +4,7 @@ mod choice;
 mod dry_run;
 mod memory;
 mod preempting;
+mod stretches;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +27,7 @@ use crate::nodes::Slot;
 pub use dry_run::PreemptionCandidate;
 pub use preempting::Preempting;
 
-use dry_run::{DryRun, Found, Tried};
+use dry_run::{DryRun, Found, Pass, Tried};
 use memory::{Memory, Trials};
 
 /// Makes room for a pod by evicting pods of lower priority, as few and as unimportant as can be,
@@ -77,29 +78,26 @@ impl DefaultPreemption {
         diagnosis: &Diagnosis,
     ) -> Vec<PreemptionCandidate> {
         let mut trials = Trials::default();
-        let found = self.dry_run(framework, context, state, pod, diagnosis, &mut trials);
+        let run = DryRun::new(framework, context, state, pod);
+        let found = self.dry_run(&run, diagnosis, &mut trials, Pass::Listing);
         let found = found.candidates.iter().filter_map(|slot| candidate(&trials, *slot));
         found.map(|found| (*found).clone()).collect()
     }
 
     fn dry_run(
         &self,
-        framework: &Framework,
-        context: &Context<'_>,
-        state: &CycleState,
-        pod: &Pod,
+        run: &DryRun<'_>,
         diagnosis: &Diagnosis,
         trials: &mut Trials,
+        pass: Pass,
     ) -> Found {
         // Nodes where the pod might fit if others went.
         let potential = diagnosis.count(Code::Unschedulable);
-        if potential == 0 || !has_victims(pod, context.nodes.lowest_priority()) {
+        if potential == 0 || !run.has_victims() {
             return Found::no_victims(potential);
         }
-        let is_potential = |slot: &Slot| diagnosis.at(*slot).code() == Code::Unschedulable;
-        let slots = context.nodes.order().iter().copied().filter(is_potential);
-        let wanted = self.arguments.candidates(potential);
-        DryRun::new(framework, context, state, pod).run(slots, wanted, trials)
+        let is_potential = |slot: Slot| diagnosis.at(slot).code() == Code::Unschedulable;
+        run.run(is_potential, self.arguments.candidates(potential), trials, pass)
     }
 
     /// What PostFilter does, in words that do not say yet that they are about preemption.
@@ -119,8 +117,14 @@ impl DefaultPreemption {
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let mut afresh = Trials::default();
-        let trials = memory.of(framework, context, state, pod).unwrap_or(&mut afresh);
-        let found = self.dry_run(framework, context, state, pod, diagnosis, trials);
+        let known = memory.of(framework, context, state, pod);
+        // Where plugins have narrowed the nodes, what is wrong with the others is not theirs to
+        // keep.
+        let is_told_of_all = diagnosis.refused() == context.nodes.len();
+        let pass = if known.is_some() && is_told_of_all { Pass::Quick } else { Pass::Careful };
+        let trials = known.unwrap_or(&mut afresh);
+        let run = DryRun::new(framework, context, state, pod);
+        let found = self.dry_run(&run, diagnosis, trials, pass);
         if let Some(error) = found.error() {
             return refused(Nomination::Keep, error);
         }

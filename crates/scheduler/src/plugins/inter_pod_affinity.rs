@@ -19,8 +19,8 @@ use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
 use crate::explain::{Refusal, Remedies};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
-    Registration, Status,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    PreFilterExtensions, Reach, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -119,6 +119,12 @@ impl PreFilter for InterPodAffinity {
         Ok(PreFilterAnswer::AnyNode)
     }
 
+    fn extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        Some(self)
+    }
+}
+
+impl PreFilterExtensions for InterPodAffinity {
     fn add_pod(
         &self,
         context: &Context<'_>,

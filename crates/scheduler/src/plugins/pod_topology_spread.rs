@@ -19,8 +19,8 @@ use super::ArgumentError;
 use crate::events::{self, ClusterEvent};
 use crate::explain::{Refusal, Remedies};
 use crate::framework::{
-    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
-    Registration, Status,
+    Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
+    PreFilterExtensions, Reach, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -109,6 +109,12 @@ impl PreFilter for PodTopologySpread {
         Ok(PreFilterAnswer::AnyNode)
     }
 
+    fn extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        Some(self)
+    }
+}
+
+impl PreFilterExtensions for PodTopologySpread {
     fn add_pod(
         &self,
         _: &Context<'_>,

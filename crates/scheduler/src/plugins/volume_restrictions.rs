@@ -11,7 +11,7 @@ use crate::events::{self, ClusterEvent};
 use crate::explain::{Refusal, Remedies, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
-    Registration, Status,
+    PreFilterExtensions, Registration, Status,
 };
 use crate::listers::Listers;
 use crate::nodes::NodeInfo;
@@ -111,6 +111,12 @@ impl PreFilter for VolumeRestrictions {
         Ok(PreFilterAnswer::AnyNode)
     }
 
+    fn extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        Some(self)
+    }
+}
+
+impl PreFilterExtensions for VolumeRestrictions {
     fn add_pod(
         &self,
         _: &Context<'_>,

@@ -20,8 +20,8 @@ use crate::command::Command;
 use crate::diagnosis::Diagnosis;
 use crate::events::{self, Object};
 use crate::framework::{
-    BindAnswer, CycleState, Framework, Handle, Nomination, PreFlight, Progress, Status, Waiting,
-    Wishes,
+    BindAnswer, CycleState, Framework, Handle, Nomination, Permission, PreFlight, Progress, SKIP,
+    SUCCESS, Status, WAIT, Waiting, Wishes, status_name,
 };
 use crate::observer::{AttemptResult, Happening, Observer};
 
@@ -150,11 +150,14 @@ impl<V: Observer> Scheduler<V> {
                 let framework = placed.framework.clone();
                 let before = self.ticks();
                 self.with_handle(now, |handle| {
+                    let Placed { pod, node, state, .. } = &mut placed;
                     for plugin in &framework.post_bind {
-                        plugin.post_bind(handle, &mut placed.state, &placed.pod, &placed.node);
+                        let began = state.begin();
+                        plugin.post_bind(handle, state, pod, node);
+                        state.ran(began, "PostBind", plugin.name(), || SUCCESS);
                     }
                 });
-                self.point_ran(&placed.pod, "PostBind", "Success", before);
+                self.passed(&placed, "PostBind", SUCCESS, before);
             }
             Err(message) => {
                 let text = format!("running Bind plugin \"{plugin}\": {message}");
@@ -194,6 +197,7 @@ impl<V: Observer> Scheduler<V> {
             let Some(plugin) = framework.pre_bind.get(*at) else { break };
             let name = plugin.name();
             if let Some(message) = failed.take() {
+                self.tell_observer(&Happening::PluginFailed { plugin: name, point: "PreBind" });
                 let text = format!("running PreBind plugin \"{name}\": {message}");
                 return self.binding_failed(binding, &Status::error(text), now);
             }
@@ -204,10 +208,14 @@ impl<V: Observer> Scheduler<V> {
             }
             let before = self.ticks();
             let (result, writes) = self.with_handle(now, |handle| {
+                let began = state.begin();
                 let result = plugin.pre_bind(handle, state, pod, node);
+                state.ran(began, "PreBind", name, || status_name(&result));
                 (result, std::mem::take(&mut handle.wishes.writes))
             });
-            self.point_ran(pod, "PreBind", name_of(&result), before);
+            self.tell_if_failed(name, "PreBind", &result);
+            self.passed(&binding.placed, "PreBind", status_name(&result), before);
+            let Stage::PreBind { plugin: at, .. } = &mut binding.stage else { break };
             match result {
                 Ok(Progress::Done) => *at += 1,
                 Ok(Progress::Written) if writes.is_empty() => *at += 1,
@@ -252,15 +260,24 @@ impl<V: Observer> Scheduler<V> {
         let Placed { pod, node, framework, state, .. } = &binding.placed;
         let before = self.ticks();
         let mut plugins = framework.bind.iter();
-        let answer = plugins.find_map(|plugin| match plugin.bind(state, pod, node) {
-            Ok(BindAnswer::Skip) => None,
-            Ok(BindAnswer::Binding) => Some(Ok(plugin.name())),
-            Err(status) => Some(Err(
-                status.with_context(|| format!("running Bind plugin \"{}\"", plugin.name()))
-            )),
+        let answer = plugins.find_map(|plugin| {
+            let (name, began) = (plugin.name(), state.begin());
+            let answer = plugin.bind(state, pod, node);
+            state.ran(began, "Bind", name, || match answer {
+                Ok(BindAnswer::Skip) => SKIP,
+                _ => status_name(&answer),
+            });
+            match answer {
+                Ok(BindAnswer::Skip) => None,
+                Ok(BindAnswer::Binding) => Some(Ok(name)),
+                Err(status) => {
+                    Some(Err(status.with_context(|| format!("running Bind plugin \"{name}\""))))
+                }
+            }
         });
         let answer = answer.unwrap_or_else(|| Err(Status::error(NO_BINDER)));
-        self.point_ran(pod, "Bind", name_of(&answer), before);
+        self.passed(&binding.placed, "Bind", status_name(&answer), before);
+        let Placed { pod, node, .. } = &binding.placed;
         match answer {
             Ok(plugin) => {
                 let (pod, node) = (pod.clone(), node.clone());
@@ -300,15 +317,20 @@ impl<V: Observer> Scheduler<V> {
     fn reserve(&mut self, placed: &mut Placed, now: Time) -> Result<(), Status> {
         let framework = placed.framework.clone();
         let before = self.ticks();
-        let result = self.with_handle(now, |handle| {
+        let result: Result<(), Status> = self.with_handle(now, |handle| {
+            let Placed { pod, node, state, .. } = &mut *placed;
             for plugin in &framework.reserve {
-                plugin
-                    .reserve(handle, &mut placed.state, &placed.pod, &placed.node)
-                    .map_err(|status| from(plugin.name(), "Reserve", status))?;
+                let (name, began) = (plugin.name(), state.begin());
+                let reserved = plugin.reserve(handle, state, pod, node);
+                state.ran(began, "Reserve", name, || status_name(&reserved));
+                reserved.map_err(|status| from(name, "Reserve", status))?;
             }
             Ok(())
         });
-        self.point_ran(&placed.pod, "Reserve", name_of(&result), before);
+        if let Err(status) = &result {
+            self.tell_if_failed(status.plugin(), "Reserve", &result);
+        }
+        self.passed(placed, "Reserve", status_name(&result), before);
         result
     }
 
@@ -318,28 +340,47 @@ impl<V: Observer> Scheduler<V> {
         let before = self.ticks();
         let result = self.with_handle(now, |handle| {
             let mut waits = Vec::new();
+            let Placed { pod, node, state, .. } = &mut *placed;
             for plugin in &framework.permit {
-                let permission = plugin
-                    .permit(handle, &mut placed.state, &placed.pod, &placed.node)
-                    .map_err(|status| from(plugin.name(), "Permit", status))?;
-                waits.extend(Wait::of(plugin.name(), permission, now));
+                let (name, began) = (plugin.name(), state.begin());
+                let permission = plugin.permit(handle, state, pod, node);
+                state.ran(began, "Permit", name, || match permission {
+                    Ok(Permission::Wait(_)) => WAIT,
+                    _ => status_name(&permission),
+                });
+                let permission = permission.map_err(|status| from(name, "Permit", status))?;
+                waits.extend(Wait::of(name, permission, now));
             }
             Ok(waits)
         });
         let waits = matches!(&result, Ok(waits) if !waits.is_empty());
-        let status = if waits { "Wait" } else { name_of(&result) };
-        self.point_ran(&placed.pod, "Permit", status, before);
+        let status = if waits { WAIT } else { status_name(&result) };
+        self.passed(placed, "Permit", status, before);
         result
     }
 
     /// Finds out which PreBind plugins have work; whether any has.
     fn pre_flight(&mut self, placed: &mut Placed) -> Result<bool, Status> {
+        let before = self.ticks();
+        let result = self.ask_pre_flight(placed);
+        // Where nobody has work, the point is skipped.
+        let status = if let Ok(false) = result { SKIP } else { status_name(&result) };
+        self.passed(placed, "PreBindPreFlight", status, before);
+        result
+    }
+
+    fn ask_pre_flight(&self, placed: &mut Placed) -> Result<bool, Status> {
         let Placed { pod, node, framework, state, .. } = placed;
         let listers = &self.queue.policy().listers;
         let mut has_work = false;
         for plugin in &framework.pre_bind {
-            let name = plugin.name();
-            match plugin.pre_flight(listers, state, pod, node) {
+            let (name, began) = (plugin.name(), state.begin());
+            let answer = plugin.pre_flight(listers, state, pod, node);
+            state.ran(began, "PreBindPreFlight", name, || match answer {
+                Ok(PreFlight::Skip) => SKIP,
+                _ => status_name(&answer),
+            });
+            match answer {
                 Ok(PreFlight::Run) => has_work = true,
                 Ok(PreFlight::Skip) => state.skip_pre_bind.push(name),
                 Err(status) => {
@@ -356,11 +397,14 @@ impl<V: Observer> Scheduler<V> {
         let framework = placed.framework.clone();
         let before = self.ticks();
         self.with_handle(now, |handle| {
+            let Placed { pod, node, state, .. } = &mut *placed;
             for plugin in framework.reserve.iter().rev() {
-                plugin.unreserve(handle, &mut placed.state, &placed.pod, &placed.node);
+                let began = state.begin();
+                plugin.unreserve(handle, state, pod, node);
+                state.ran(began, "Unreserve", plugin.name(), || SUCCESS);
             }
         });
-        self.point_ran(&placed.pod, "Unreserve", "Success", before);
+        self.passed(placed, "Unreserve", SUCCESS, before);
         self.wakeups.expect_in_vain(&placed.pod.uid);
         self.cache.forget(&placed.pod.uid)
     }
@@ -447,10 +491,6 @@ impl<V: Observer> Scheduler<V> {
 /// A status of a plugin at a point: its own words if it rejects, and where it went wrong if not.
 fn from(plugin: &'static str, point: &str, status: Status) -> Status {
     status.with_context(|| format!("running {point} plugin \"{plugin}\"")).from_plugin(plugin)
-}
-
-fn name_of<T>(result: &Result<T, Status>) -> &'static str {
-    result.as_ref().map_or_else(|status| status.code().name(), |_| "Success")
 }
 
 fn gone(pod: &Pod) -> String {

@@ -6,7 +6,7 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Profile, Time};
 
 use super::binding::Placed;
-use super::laps::{self, Lap, Laps};
+use super::laps::{self, Lap, Laps, is_measured};
 use super::search::{Outcome, Search};
 use super::{Nominated, PodKey, Scheduler, Trial};
 use crate::command::{Command, Record};
@@ -94,6 +94,7 @@ impl<V: Observer> Scheduler<V> {
             let profile = &pod.spec().scheduler_name;
             self.tell_observer(&Happening::PointRan { profile, point, status, cost });
         }
+        self.tell_calls(pod, profile);
         self.touch_nominated(&key);
         found
     }
@@ -116,8 +117,11 @@ impl<V: Observer> Scheduler<V> {
             nominations: &nominated,
             now: i128::from(now.as_nanos()),
         };
+        self.cycles += 1;
         let mut state = CycleState::new();
         state.may_remember = self.memory.is_some();
+        state.calls = self.calls.get(usize::from(profile.0)).cloned();
+        state.sampling = self.clock.filter(|_| is_measured(self.cycles));
         let pre_filtered = laps.run(
             "PreFilter",
             || framework.pre_filter(&context, &mut state, pod),

@@ -36,6 +36,7 @@ impl<V: Observer> Scheduler<V> {
         let preempts = framework.get::<DefaultPreemption>().is_some();
         let message = answer.failure(&diagnosis);
         self.point_ran(pod, "PostFilter", answer.status_name(), before);
+        self.tell_calls(pod, profile);
         if preempts {
             self.tell_observer(&Happening::PreemptionTried);
         }
@@ -175,7 +176,7 @@ impl<V: Observer> Scheduler<V> {
             at: now,
         });
         let open = victims.len();
-        let evictions = Evictions { preemptor: pod.clone(), open, failed: false };
+        let evictions = Evictions { preemptor: pod.clone(), since: now, open, failed: false };
         self.evictions.insert(pod.uid.clone(), evictions);
         let last = victims.last().map(|victim| victim.uid.clone());
         self.tell_preemption(|preempting| {

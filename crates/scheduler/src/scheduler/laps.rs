@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use super::search::mixed;
 use crate::framework::Status;
 
 /// The runs of extension points during a search, which cannot be told while it goes on.
@@ -42,6 +43,13 @@ impl Laps {
     pub(super) fn into_laps(self) -> Vec<Lap> {
         self.laps.into_inner()
     }
+}
+
+/// Whether calls of plugins are measured in the cycle of that number: in a tenth of all, unlike
+/// each other, so that no rhythm of the workload meets them. No random number of the scheduler's is
+/// drawn, or measuring would change what it decides.
+pub(super) fn is_measured(cycle: u64) -> bool {
+    mixed(cycle).is_multiple_of(10)
 }
 
 /// The name of a status in metrics.

@@ -1,5 +1,6 @@
 //! What the queue asks the scheduler.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -8,8 +9,9 @@ use roadstead_queue::{
     Event, Gate, Hint, HintError, Item, NodeId, PluginId, Plugins, Policy, Profile,
 };
 
+use super::laps::is_measured;
 use crate::events::{ClusterEvent, Object};
-use crate::framework::{Framework, Plugin, PreEnqueue};
+use crate::framework::{Calls, Framework, Plugin, PreEnqueue, Run, Status, status_name};
 use crate::listers::Listers;
 
 /// A pod's name: what the queue is keyed by.
@@ -84,6 +86,16 @@ pub struct Rules {
     nodes: HashMap<Text, NodeId>,
     node_names: Vec<Text>,
     incarnations: u64,
+    gates: Measured,
+}
+
+/// Gates whose answers are measured now and then.
+#[derive(Default)]
+struct Measured {
+    clock: Option<fn() -> u64>,
+    /// By profile.
+    calls: Vec<Arc<Calls>>,
+    asked: Cell<u64>,
 }
 
 /// A pod that the cluster shows.
@@ -126,8 +138,14 @@ impl Rules {
             nodes: HashMap::new(),
             node_names: Vec::new(),
             incarnations: 0,
+            gates: Measured::default(),
         };
         (rules, registered)
+    }
+
+    /// From now on a tenth of the gates' answers are measured, if there is a clock.
+    pub(super) fn measure_gates(&mut self, clock: Option<fn() -> u64>, calls: &[Arc<Calls>]) {
+        self.gates = Measured { clock, calls: calls.to_vec(), asked: Cell::new(0) };
     }
 
     /// The profile that a pod asks for, if it is one of ours.
@@ -176,6 +194,25 @@ impl Rules {
     }
 }
 
+impl Measured {
+    fn run(
+        &self,
+        profile: Profile,
+        plugin: &'static str,
+        ask: impl FnOnce() -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let Some(clock) = self.clock else { return ask() };
+        self.asked.set(self.asked.get() + 1);
+        let calls = self.calls.get(usize::from(profile.0));
+        let Some(calls) = calls.filter(|_| is_measured(self.asked.get())) else { return ask() };
+        let before = clock();
+        let answer = ask();
+        let cost = clock().saturating_sub(before);
+        calls.note(Run { plugin, point: "PreEnqueue", status: status_name(&answer), cost });
+        answer
+    }
+}
+
 impl Policy for Rules {
     type Item = QueuedPod;
     type Object = Object;
@@ -195,7 +232,8 @@ impl Policy for Rules {
     fn gate(&self, plugin: PluginId, item: &QueuedPod) -> Gate {
         let asked = self.plugins.get(&(item.profile, plugin));
         let gate = asked.and_then(|asked| asked.pre_enqueue.as_ref());
-        match gate.map(|gate| gate.pre_enqueue(&self.listers, &item.pod)) {
+        let ask = |gate: &Arc<dyn PreEnqueue>| gate.pre_enqueue(&self.listers, &item.pod);
+        match gate.map(|gate| self.gates.run(item.profile, gate.name(), || ask(gate))) {
             Some(Err(_)) => Gate::Closed,
             Some(Ok(())) | None => Gate::Open,
         }

@@ -413,7 +413,7 @@ impl From<Unrememberable> for Halt {
 const MOST_LEVELS: usize = 8;
 
 /// The splitmix64 of a number: neighbours become unlike.
-fn mixed(number: u64) -> u64 {
+pub(super) fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -9,6 +9,7 @@ use roadstead_queue::{Config, Place, Time};
 use serde_json::{Value, json};
 
 use super::{PodKey, Scheduler};
+use crate::activity::{Activity, Depths};
 use crate::command::Command;
 use crate::framework::{Extensions, Framework, Write};
 use crate::journal::Journal;
@@ -16,9 +17,11 @@ use crate::metrics::Metrics;
 use crate::plugins;
 use crate::testing;
 
+mod activity;
 mod binding;
 mod explain;
 mod journal;
+mod listing;
 mod metrics;
 mod objects;
 mod remembering;
@@ -28,7 +31,7 @@ mod wakeups;
 /// A cluster that does as it is told, and remembers it.
 struct TestCluster {
     world: World,
-    scheduler: Scheduler<(Metrics, Journal)>,
+    scheduler: Scheduler<(Metrics, (Journal, Activity))>,
     objects: BTreeMap<String, Value>,
     now: Time,
     notes: Vec<String>,
@@ -47,6 +50,10 @@ impl TestCluster {
 
     /// With more plugins than the default profile has.
     fn with(more: impl Fn() -> Vec<Extensions>) -> Self {
+        Self::made_of(more, Metrics::new(None))
+    }
+
+    fn made_of(more: impl Fn() -> Vec<Extensions>, metrics: Metrics) -> Self {
         let mut world = World::new();
         let mut profile = |name: &str| {
             let mut enabled: Vec<_> = more().into_iter().map(|plugin| (plugin, 0)).collect();
@@ -58,7 +65,7 @@ impl TestCluster {
         };
         let profiles = [profile("default-scheduler"), profile("batch")];
         let profiles = profiles.map(|(name, framework)| (world.text(&name), framework)).into();
-        let observers = (Metrics::new(None), Journal::default());
+        let observers = (metrics, (Journal::default(), Activity::new()));
         Self {
             scheduler: Scheduler::new(Config::default(), profiles, observers, 7),
             world,
@@ -126,6 +133,8 @@ impl TestCluster {
             assert!(missed.is_empty(), "{missed:?}");
         }
         self.scheduler.queue().check_invariants().expect("the queue is sound");
+        let truth = Depths { binding: 0, ..Depths::of(&self.scheduler) };
+        assert_eq!(self.scheduler.queue().observer().1.1.depths(), truth, "moves add up");
     }
 
     fn obey(&mut self) -> bool {

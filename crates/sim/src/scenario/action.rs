@@ -250,7 +250,9 @@ impl Stage<'_> {
     }
 
     fn timestamp(&self) -> ApiTime {
-        let seconds = i64::try_from(self.now.as_millis() / 1000).unwrap_or(i64::MAX);
+        // Objects have the cluster's time, which need not be counted from the start of the run.
+        let now = self.now.max(self.cluster.now());
+        let seconds = i64::try_from(now.as_millis() / 1000).unwrap_or(i64::MAX);
         ApiTime(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
     }
 }

@@ -54,8 +54,10 @@ pub(super) fn check(
             .timeline
             .into_iter()
             .enumerate()
-            .filter_map(|(i, entry)| look.entry(&format!("spec.timeline[{i}]"), entry))
-            .map(|(at, action)| (at, Arc::new(action)))
+            .filter_map(|(i, entry)| {
+                look.entry(&format!("spec.timeline[{i}]"), entry, stop.is_some())
+            })
+            .map(Arc::new)
             .collect(),
     }
 }

@@ -8,9 +8,9 @@ use roadstead_cluster::Object;
 use roadstead_cluster::embedded::Cluster;
 use roadstead_queue::Time;
 
-use super::action::{Action, Stage};
+use super::action::Stage;
 use super::workload::Generator;
-use super::{Fleet, Scenario};
+use super::{Entry, Fleet, Scenario};
 use crate::Timeline;
 
 /// A [`Scenario`] under way.
@@ -28,7 +28,7 @@ pub struct Play {
 #[derive(Clone, Debug)]
 enum Due {
     Join(Arc<Fleet>),
-    Act(Arc<Action>),
+    Act(Arc<Entry>),
     Arrive(Box<Generator>),
 }
 
@@ -38,8 +38,8 @@ impl Play {
         for fleet in &scenario.fleets {
             play.plan(at(fleet.at), Due::Join(Arc::clone(fleet)));
         }
-        for (time, action) in &scenario.entries {
-            play.plan(at(*time), Due::Act(Arc::clone(action)));
+        for entry in &scenario.entries {
+            play.plan(at(entry.at), Due::Act(Arc::clone(entry)));
         }
         for workload in &scenario.workloads {
             let generator = Generator::new(workload, seed);
@@ -66,7 +66,7 @@ impl Timeline for Play {
         while let Some(entry) = self.due.first_entry()
             && entry.key().0 <= now
         {
-            let ((_, number), due) = entry.remove_entry();
+            let ((time, number), due) = entry.remove_entry();
             match due {
                 Due::Join(fleet) => {
                     for number in 0..fleet.count {
@@ -75,7 +75,12 @@ impl Timeline for Play {
                         }
                     }
                 }
-                Due::Act(action) => stage.perform(&action),
+                Due::Act(entry) => {
+                    stage.perform(&entry.action);
+                    if let Some(every) = entry.every {
+                        self.due.insert((time + every, number), Due::Act(entry));
+                    }
+                }
                 Due::Arrive(mut generator) => {
                     arrive(&mut generator, &mut stage);
                     if let Some(next) = generator.next() {
@@ -84,7 +89,9 @@ impl Timeline for Play {
                 }
             }
             for later in std::mem::take(&mut stage.later) {
-                self.plan(later.at, Due::Act(Arc::new(later.action)));
+                let at = later.at - Time::ZERO;
+                let entry = Entry { at, every: None, action: later.action };
+                self.plan(later.at, Due::Act(Arc::new(entry)));
             }
         }
         stage.troubles

@@ -132,6 +132,7 @@ written! {
 
     Entry {
         at: Option<Duration>,
+        every: Option<Duration>,
         apply: Option<Apply>,
         delete: Option<Target>,
         scale: Option<Scale>,

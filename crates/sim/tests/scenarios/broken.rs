@@ -186,6 +186,15 @@ error: spec.timeline[0].at: Required value: when it happens, from the start, suc
 6 |   - drain: {node: a-0}
   |     ^^^^^^^^^^^^^^^^^^
 "#),
+        ("again for ever", spec(r#"
+  timeline:
+  - {at: 1s, every: 5s, drain: {node: a-0}}
+"#), r#"
+error: spec.timeline[0].every: needs `spec.stop.after`: nothing else ends the run
+ --> test.yaml:6:21
+6 |   - {at: 1s, every: 5s, drain: {node: a-0}}
+  |                     ^^
+"#),
         ("no node", spec(r#"
   timeline:
   - at: 1m

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use roadstead_cluster::embedded::{self, Binding, Cluster, RUN_SECONDS};
 use roadstead_queue::Time;
-use roadstead_sim::{Scenario, Timeline};
+use roadstead_sim::{Scenario, StartingAt, Timeline};
 
 /// A cluster, a scenario at work on it, and a scheduler that puts everything on one node.
 struct Stage {
@@ -323,4 +323,26 @@ fn a_scenario_says_when_to_stop_and_what_to_draw_from() {
     assert_eq!(scenario.stop(), Some(Duration::from_secs(90)));
     assert_eq!(scenario.seed(), Some(u64::MAX));
     assert_eq!(read("  stop: {atQuiet: true}\n").stop(), None);
+}
+
+#[test]
+fn what_happens_every_so_often_happens_again_wherever_time_begins() {
+    let spec = "
+  stop: {after: 1h}
+  fleets: [{name: pier, count: 1, capacity: {cpu: 4}}]
+  timeline:
+  - {at: 10s, every: 60s, cordon: {node: pier-0}}
+  - {at: 20s, every: 60s, uncordon: {node: pier-0}}
+";
+    for start in [0, 1_800_000_000] {
+        let mut stage = Stage::new(spec);
+        stage.now = Time::from_secs(start);
+        stage.play = Box::new(StartingAt::new(stage.now, read(spec).play(0)));
+        for (second, cordoned) in [(5, false), (15, true), (25, false), (75, true), (3145, false)] {
+            stage.until(start + second);
+            let node = stage.cluster.get::<Node>("", "pier-0").expect("it has joined");
+            let is_cordoned = node.spec.as_ref().and_then(|spec| spec.unschedulable);
+            assert_eq!(is_cordoned.unwrap_or_default(), cordoned, "{second} s after {start} s");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use roadstead_scheduler::{Registry, Setup};
 
 use crate::commands;
 use crate::error::Error;
+use crate::recording::RecordOptions;
 use crate::serving::ServingOptions;
 
 /// Schedule a Kubernetes cluster, beside kube-scheduler or instead of it.
@@ -31,6 +32,8 @@ pub(crate) struct Run {
     /// the pod is tried again.
     #[arg(long)]
     pub(super) verify_wakeups: bool,
+    #[command(flatten)]
+    pub(super) recording: RecordOptions,
 
     /// Kubeconfig file with the way to the API server. Without it, and without --context, a
     /// program that runs in a pod uses its service account; any other uses $KUBECONFIG or

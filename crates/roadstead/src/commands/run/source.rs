@@ -4,22 +4,23 @@ use std::time::Instant;
 
 use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_scheduler::config::SchedulerConfiguration;
-use roadstead_scheduler::expose_pod_requests;
+use roadstead_scheduler::expose_pod_resources;
 use serde_json::Value;
 
-use crate::driver::Questions;
+use crate::driver::{Question, Questions};
 use crate::observing;
+use crate::serving::api::{Epoch, Mode, Stage, Standing};
 use crate::serving::{Answer, Source, Unavailable};
 
 /// A scheduler that runs on its own thread.
-pub(super) struct Running {
+pub(crate) struct Running {
     questions: Questions,
     leadership: Leadership,
     configuration: Value,
 }
 
 impl Running {
-    pub(super) fn new(
+    pub(crate) fn new(
         questions: Questions,
         leadership: Leadership,
         configuration: &SchedulerConfiguration,
@@ -41,7 +42,7 @@ impl Source for Running {
     fn reset_metrics(&self) -> Answer<()> {
         let questions = self.questions.clone();
         Box::pin(async move {
-            let reset = questions.ask(|scheduler, _| scheduler.observer_mut().0.reset());
+            let reset = questions.ask(|scheduler, _| observing::metrics_mut(scheduler).reset());
             reset.await.ok_or_else(busy)
         })
     }
@@ -53,12 +54,28 @@ impl Source for Running {
             if !leads {
                 return Ok(String::new());
             }
-            questions.ask(|scheduler, _| expose_pod_requests(scheduler)).await.ok_or_else(busy)
+            questions.ask(|scheduler, _| expose_pod_resources(scheduler)).await.ok_or_else(busy)
         })
     }
 
     fn configuration(&self) -> Value {
         self.configuration.clone()
+    }
+}
+
+impl Stage for Running {
+    fn put(&self, question: Question) -> Answer<()> {
+        let questions = self.questions.clone();
+        Box::pin(async move { questions.put(question).await.ok_or_else(busy) })
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            mode: Mode::Run,
+            epoch: Epoch::Unix,
+            speed: 1.0,
+            leads: self.leadership.may_write(Instant::now()),
+        }
     }
 }
 

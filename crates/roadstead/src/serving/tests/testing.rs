@@ -179,7 +179,7 @@ pub(super) async fn exchange(
 
 /// A scheduler that has little to say.
 #[derive(Default)]
-pub(super) struct FakeScheduler {
+pub(in crate::serving) struct FakeScheduler {
     pub(super) resets: AtomicUsize,
     pub(super) is_gone: AtomicBool,
 }

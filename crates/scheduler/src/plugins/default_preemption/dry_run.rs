@@ -1,14 +1,15 @@
 //! Whom evicting would make room, node by node, tried out on copies.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
 
 use super::choice::{Cost, by_importance};
 use super::memory::{CostId, Trials};
+use super::stretches::{Group, LENGTH, Summary};
 use super::{has_victims, is_victim};
-use crate::framework::{Code, Context, CycleState, Framework, Status};
+use crate::framework::filtering::{ADD_POD, Follower, REMOVE_POD, follow};
+use crate::framework::{Code, Context, CycleState, Framework, PreFilterExtensions, Status};
 use crate::nodes::{NodeInfo, Slot};
 
 /// A node where evicting pods would make room for another.
@@ -38,23 +39,39 @@ pub(super) struct DryRun<'a> {
     pod: &'a Pod,
     /// The filters that are asked, over and over.
     filters: Vec<usize>,
+    /// The plugins whose state follows pods that go.
+    followers: Vec<Follower<'a>>,
 }
 
 /// What the attempt found.
+#[derive(Default)]
 pub(super) struct Found {
-    /// Where there would be room: first the nodes where no budget is violated.
+    /// Where there would be room, if that was to be listed: first the nodes where no budget is
+    /// violated.
     pub(super) candidates: Vec<Slot>,
     /// The one of them that costs least; among equals the first.
     pub(super) cheapest: Option<Slot>,
-    /// Why there would be none on the other nodes that were tried, and on how many.
+    /// If there is none: why there would be no room on the nodes that were tried, and on how many.
     pub(super) statuses: Vec<(Arc<Status>, usize)>,
+}
+
+/// How thoroughly nodes are gone through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Each of them, and all candidates are listed.
+    Listing,
+    /// Each of them, only for the cheapest.
+    Careful,
+    /// Only those where something may have changed. It is for pods that no node would take, each
+    /// for a reason of its own that a pod of the same class was told before.
+    Quick,
 }
 
 impl Found {
     /// Nobody could go from any of so many nodes.
     pub(super) fn no_victims(nodes: usize) -> Self {
         let statuses = vec![(Arc::new(Status::unresolvable(NO_VICTIMS)), nodes)];
-        Self { candidates: Vec::new(), cheapest: None, statuses }
+        Self { statuses, ..Self::default() }
     }
 
     fn note(&mut self, status: &Arc<Status>) {
@@ -67,7 +84,7 @@ impl Found {
 
     /// What went wrong, where that may be why there is no candidate.
     pub(super) fn error(&self) -> Option<Status> {
-        if !self.candidates.is_empty() {
+        if self.cheapest.is_some() {
             return None;
         }
         let statuses = self.statuses.iter().map(|(status, _)| status);
@@ -94,58 +111,97 @@ impl<'a> DryRun<'a> {
         pod: &'a Pod,
     ) -> Self {
         let filters = framework.active_filters(state).collect();
-        Self { framework, context, state, pod, filters }
+        let followers = framework.followers(state);
+        Self { framework, context, state, pod, filters, followers }
     }
 
-    /// Tries the nodes in these slots until enough candidates are found, one without violations
+    /// Whether anybody is worth less than the pod.
+    pub(super) fn has_victims(&self) -> bool {
+        has_victims(self.pod, self.context.nodes.lowest_priority())
+    }
+
+    /// Tries the nodes that might do until enough candidates are found, one without violations
     /// among them.
     ///
     /// Upstream starts at a random node; here the order of the cluster is kept, so that one
     /// cluster and one pod have one answer.
     pub(super) fn run(
         &self,
-        slots: impl Iterator<Item = Slot>,
+        is_potential: impl Fn(Slot) -> bool,
         enough: usize,
         trials: &mut Trials,
+        pass: Pass,
     ) -> Found {
         trials.follow(self.context.nodes);
+        let found = self.pass(&is_potential, enough, trials, pass);
+        // Why nodes do not do is asked only where none does.
+        match found.cheapest {
+            None if pass == Pass::Quick => self.pass(&is_potential, enough, trials, Pass::Careful),
+            _ => found,
+        }
+    }
+
+    fn pass(
+        &self,
+        is_potential: &impl Fn(Slot) -> bool,
+        enough: usize,
+        trials: &mut Trials,
+        pass: Pass,
+    ) -> Found {
         let now = self.context.now;
-        let (mut harmless, mut violating) = (Listed::default(), Listed::default());
-        let mut found = Found { candidates: Vec::new(), cheapest: None, statuses: Vec::new() };
+        let mut all = Summary::default();
+        let mut listed = [Vec::new(), Vec::new()];
+        let mut found = Found::default();
         let mut without_victims = 0;
-        for slot in slots {
-            if trials.get(slot).is_none()
-                && let Some(node) = self.context.nodes.in_slot(slot)
+        'nodes: for (number, stretch) in self.context.nodes.order().chunks(LENGTH).enumerate() {
+            if pass == Pass::Quick
+                && let Some(summary) = trials.stretches.found(number)
+                && all.count() + summary.count() < enough
             {
-                let tried = self.tried(node, trials);
-                trials.keep(self.context, self.pod, node, tried);
+                all.extend(summary, |a, b| trials.cost(a).cmp(trials.cost(b), now));
+                continue;
             }
-            match trials.get(slot) {
-                Some(Tried::Candidate(cost, _)) => {
-                    let list = match trials.cost(*cost).violates_budgets() {
-                        false => &mut harmless,
-                        true => &mut violating,
-                    };
-                    if list.slots.len() < enough {
-                        list.add(slot, *cost, |a, b| trials.cost(a).cmp(trials.cost(b), now));
-                    }
-                    let listed = harmless.slots.len() + violating.slots.len();
-                    if !harmless.slots.is_empty() && listed >= enough {
-                        break;
-                    }
+            let mut own = Summary::default();
+            for slot in stretch.iter().copied().filter(|slot| is_potential(*slot)) {
+                if trials.get(slot).is_none()
+                    && let Some(node) = self.context.nodes.in_slot(slot)
+                {
+                    let tried = self.tried(node, trials);
+                    trials.keep(self.context, self.pod, node, tried);
                 }
-                Some(Tried::Refused(status)) => found.note(status),
-                Some(Tried::NoVictims) => without_victims += 1,
-                None => {}
+                match trials.get(slot) {
+                    Some(Tried::Candidate(cost, _)) => {
+                        let one = Group::of(slot, *cost);
+                        let cmp = |a, b| trials.cost(a).cmp(trials.cost(b), now);
+                        let violates = trials.cost(*cost).violates_budgets();
+                        own.group_mut(violates).extend(&one, cmp);
+                        let group = all.group_mut(violates);
+                        if group.count < enough {
+                            group.extend(&one, cmp);
+                            if pass == Pass::Listing {
+                                listed[usize::from(violates)].push(slot);
+                            }
+                        }
+                        if all.harmless.count > 0 && all.count() >= enough {
+                            break 'nodes;
+                        }
+                    }
+                    Some(Tried::Refused(status)) => found.note(status),
+                    Some(Tried::NoVictims) => without_victims += 1,
+                    None => {}
+                }
+            }
+            if pass == Pass::Quick {
+                trials.stretches.keep(number, own);
             }
         }
         if without_victims > 0 {
             found.statuses.extend(Found::no_victims(without_victims).statuses);
         }
         // Violated budgets cost more than anything else.
-        found.cheapest = harmless.cheapest.or(violating.cheapest).map(|(slot, _)| slot);
-        harmless.slots.append(&mut violating.slots);
-        found.candidates = harmless.slots;
+        let cheapest = all.harmless.cheapest.or(all.violating.cheapest);
+        found.cheapest = cheapest.map(|(slot, _)| slot);
+        found.candidates = listed.concat();
         found
     }
 
@@ -167,7 +223,7 @@ impl<'a> DryRun<'a> {
         let name = node.name().clone();
         let mut potential: Vec<Arc<Pod>> =
             node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
-        let mut trial = Trial { run: self, node: node.clone(), state: self.state.clone() };
+        let mut trial = Trial::new(self, node);
         for other in &potential {
             trial.remove(other)?;
         }
@@ -214,36 +270,29 @@ impl<'a> DryRun<'a> {
     }
 }
 
-/// Candidates in the order in which they were found.
-#[derive(Default)]
-struct Listed {
-    slots: Vec<Slot>,
-    cheapest: Option<(Slot, CostId)>,
-}
-
-impl Listed {
-    fn add(&mut self, slot: Slot, cost: CostId, cmp: impl Fn(CostId, CostId) -> Ordering) {
-        let is_less = |(_, least): (Slot, CostId)| least != cost && cmp(cost, least).is_lt();
-        if self.cheapest.is_none_or(is_less) {
-            self.cheapest = Some((slot, cost));
-        }
-        self.slots.push(slot);
-    }
-}
-
 /// A node and what plugins remember, both as if some pods were not there.
 struct Trial<'a> {
     run: &'a DryRun<'a>,
     node: NodeInfo,
-    state: CycleState,
+    /// Where some plugin's state follows.
+    state: Option<CycleState>,
+    /// Whether somebody is nominated to the node.
+    has_nominated: bool,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    fn new(run: &'a DryRun<'a>, node: &NodeInfo) -> Self {
+        let state = (!run.followers.is_empty()).then(|| run.state.clone());
+        let has_nominated = !run.context.nominations.to(node.name()).is_empty();
+        Self { run, node: node.clone(), state, has_nominated }
+    }
+
     /// Lets the pod stay if there is room nevertheless.
     fn reprieve(&mut self, other: &Arc<Pod>) -> Result<bool, Status> {
-        let DryRun { framework, context, pod, .. } = *self.run;
         self.node.add_pod(other);
-        framework.add_pod(context, &mut self.state, pod, other, &self.node)?;
+        self.follow(ADD_POD, |extensions, state, run, node| {
+            extensions.add_pod(run.context, state, run.pod, other, node)
+        })?;
         if self.filter().is_ok() {
             return Ok(true);
         }
@@ -252,15 +301,35 @@ impl Trial<'_> {
     }
 
     fn remove(&mut self, other: &Arc<Pod>) -> Result<(), Status> {
-        let DryRun { framework, context, pod, .. } = *self.run;
         self.node.remove_pod(&other.uid);
-        framework.remove_pod(context, &mut self.state, pod, other, &self.node)
+        self.follow(REMOVE_POD, |extensions, state, run, node| {
+            extensions.remove_pod(run.context, state, run.pod, other, node)
+        })
+    }
+
+    fn follow(
+        &mut self,
+        point: &'static str,
+        step: impl Fn(
+            &dyn PreFilterExtensions,
+            &mut CycleState,
+            &DryRun<'_>,
+            &NodeInfo,
+        ) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let Self { run, node, state, .. } = self;
+        let Some(state) = state else { return Ok(()) };
+        follow(&run.followers, point, state, |extensions, state| step(extensions, state, run, node))
     }
 
     fn filter(&self) -> Result<(), Status> {
-        let DryRun { framework, context, pod, .. } = *self.run;
+        let DryRun { framework, context, pod, state, .. } = *self.run;
+        let state = self.state.as_ref().unwrap_or(state);
         let filters = self.run.filters.iter().copied();
-        let judged = framework.judge(filters, context, &self.state, pod, &self.node);
+        let judged = match self.has_nominated {
+            true => framework.judge(filters, context, state, pod, &self.node),
+            false => framework.ask(filters, context, state, pod, &self.node),
+        };
         judged.map_err(|refusal| refusal.status)
     }
 }

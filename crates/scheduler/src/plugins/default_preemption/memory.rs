@@ -7,6 +7,7 @@ use roadstead_model::{ClassId, Pod, PodDisruptionBudget};
 
 use super::choice::Cost;
 use super::dry_run::Tried;
+use super::stretches::Stretches;
 use crate::framework::{Context, CycleState, Framework, Local, Status};
 use crate::nodes::{NodeInfo, Nodes, Slot};
 
@@ -40,6 +41,7 @@ pub(super) struct Trials {
     /// What holds for this cycle only.
     fleeting: Vec<Slot>,
     last_refusal: Option<Arc<Status>>,
+    pub(super) stretches: Stretches,
     /// Every cost that some candidate has, or had.
     costs: Vec<Cost>,
     cost_ids: HashMap<Cost, CostId>,
@@ -100,8 +102,10 @@ impl Trials {
             *self = Self::default();
         }
         self.by_slot.resize_with(nodes.slots(), || None);
+        self.stretches.follow(nodes);
         for slot in nodes.changed_since(self.seen).chain(self.fleeting.drain(..)) {
             self.by_slot[slot.index()] = None;
+            self.stretches.forget(slot);
         }
         self.seen = nodes.clock();
     }

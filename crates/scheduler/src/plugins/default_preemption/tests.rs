@@ -7,7 +7,7 @@ use roadstead_model::Pod;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::framework::{Filter, Joining, PreFilter, PreFilterAnswer};
+use crate::framework::{Filter, Joining, PreFilter, PreFilterAnswer, PreFilterExtensions};
 use crate::nodes::NodeInfo;
 use crate::testing::{self, Cluster};
 
@@ -28,6 +28,23 @@ impl PreFilter for Fit {
         _: &Pod,
     ) -> Result<PreFilterAnswer, Status> {
         Ok(PreFilterAnswer::AnyNode)
+    }
+
+    fn extensions(&self) -> Option<&dyn PreFilterExtensions> {
+        Some(self)
+    }
+}
+
+impl PreFilterExtensions for Fit {
+    fn add_pod(
+        &self,
+        _: &Context<'_>,
+        _: &mut CycleState,
+        _: &Pod,
+        _: &Arc<Pod>,
+        _: &NodeInfo,
+    ) -> Result<(), Status> {
+        Ok(())
     }
 
     fn remove_pod(

@@ -7,7 +7,7 @@ use crate::journal::{History, JournalLimits};
 
 impl TestCluster {
     fn journal(&mut self) -> &mut Journal {
-        &mut self.scheduler.observer_mut().1
+        &mut self.scheduler.observer_mut().1.0
     }
 
     fn history(&mut self, name: &str) -> History {

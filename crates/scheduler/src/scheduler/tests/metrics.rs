@@ -4,9 +4,11 @@ use serde_json::json;
 
 use super::*;
 
+mod plugins;
+
 impl TestCluster {
     /// The samples whose names begin so, without buckets.
-    fn samples(&self, name: &str) -> Vec<String> {
+    pub(super) fn samples(&self, name: &str) -> Vec<String> {
         let text = self.scheduler.queue().observer().0.expose(&self.scheduler);
         let is_wanted = |line: &&str| line.starts_with(name) && !line.contains("_bucket{");
         text.lines().filter(is_wanted).map(str::to_owned).collect()
@@ -112,17 +114,31 @@ fn buckets_are_kube_schedulers() {
 }
 
 #[test]
-fn what_pods_request_is_told_by_pod_and_resource() {
+fn what_pods_request_and_may_use_is_told_by_pod_and_resource() {
     let mut c = TestCluster::new();
+    assert_eq!(crate::expose_pod_resources(&c.scheduler), "");
     c.node("one", "cpu=2 memory=8Gi");
-    c.pod("web", "cpu=500m memory=1Gi", json!({"spec": {"priority": 7}}));
+    let limits = json!({"cpu": "2", "example.com/gpu": "0"});
+    let container = json!({"name": "main", "resources": {
+        "requests": {"cpu": "500m", "memory": "1Gi"}, "limits": limits}});
+    c.pod("web", "", json!({"spec": {"priority": 7, "containers": [container]}}));
     c.pod("large", "cpu=4", json!({}));
-    let text = crate::expose_pod_requests(&c.scheduler);
-    let mut samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    samples.sort_unstable();
+    c.pod("foreign", "cpu=1", json!({"spec": {"schedulerName": "another"}}));
+    c.pod("done", "cpu=1", json!({"spec": {"nodeName": "one"}, "status": {"phase": "Failed"}}));
+    let text = crate::expose_pod_resources(&c.scheduler);
+    let kinds: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE")).collect();
+    assert_eq!(
+        kinds,
+        ["# TYPE kube_pod_resource_limit gauge", "# TYPE kube_pod_resource_request gauge"]
+    );
+    let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(
         samples,
         [
+            "kube_pod_resource_limit{namespace=\"default\",node=\"one\",pod=\"web\",\
+             priority=\"7\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 2",
+            "kube_pod_resource_request{namespace=\"default\",node=\"\",pod=\"foreign\",\
+             priority=\"0\",resource=\"cpu\",scheduler=\"another\",unit=\"cores\"} 1",
             "kube_pod_resource_request{namespace=\"default\",node=\"\",pod=\"large\",\
              priority=\"0\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 4",
             "kube_pod_resource_request{namespace=\"default\",node=\"one\",pod=\"web\",\

@@ -1,5 +1,8 @@
-//! Remembering what plugins said changes nothing but the time it takes: two schedulers, of which
-//! one remembers, live through the same random histories and must say the same at every step.
+//! Remembering what plugins said changes nothing but the time it takes, and measuring it changes
+//! nothing at all: two schedulers, of which one remembers and one is measured, live through the same
+//! random histories and must say the same at every step.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::framework::{
@@ -95,8 +98,8 @@ fn a_nomination_keeps_others_of_the_class_away_but_not_the_pod_itself() {
 /// Two schedulers in one cluster.
 struct History {
     world: World,
-    /// The first remembers.
-    pair: [Scheduler; 2],
+    /// The first remembers. Either has an observer that measures, as the seed says.
+    pair: [Scheduler<Option<Metrics>>; 2],
     random: Random,
     seed: u64,
     step: usize,
@@ -114,7 +117,10 @@ impl History {
     fn new(seed: u64, nodes: usize) -> Self {
         let mut world = World::new();
         let pair = [true, false].map(|remembers| {
-            let mut scheduler = Scheduler::new(Config::default(), profiles(&mut world), (), seed);
+            let is_measured = remembers == seed.is_multiple_of(2);
+            let metrics = is_measured.then(|| Metrics::new(Some(ticks)));
+            let mut scheduler =
+                Scheduler::new(Config::default(), profiles(&mut world), metrics, seed);
             scheduler.remember(remembers);
             scheduler
         });
@@ -168,6 +174,10 @@ impl History {
         }
         let remembered = self.pair[0].cache().pod_count();
         assert!(remembered > 0, "seed {}: something was placed", self.seed);
+        let measured = &self.pair[usize::from(!self.seed.is_multiple_of(2))];
+        let metrics = measured.queue().observer().as_ref().expect("it has an observer");
+        let told = metrics.expose(measured);
+        assert!(told.contains("\nscheduler_plugin_execution_duration_seconds_count{"), "{told}");
     }
 
     fn cycle(&mut self) {
@@ -443,7 +453,7 @@ impl History {
         });
     }
 
-    fn both<T>(&mut self, mut act: impl FnMut(&mut Scheduler) -> T) -> [T; 2] {
+    fn both<T>(&mut self, mut act: impl FnMut(&mut Scheduler<Option<Metrics>>) -> T) -> [T; 2] {
         let [remembering, naive] = &mut self.pair;
         [act(remembering), act(naive)]
     }
@@ -520,6 +530,12 @@ impl Score for Moody {
     fn scaling(&self) -> Scaling {
         Scaling::ByHighest { reverse: false }
     }
+}
+
+/// A clock that goes on whenever it is looked at.
+fn ticks() -> u64 {
+    static TICKS: AtomicU64 = AtomicU64::new(0);
+    TICKS.fetch_add(1_000, Ordering::Relaxed)
 }
 
 struct Random(u64);

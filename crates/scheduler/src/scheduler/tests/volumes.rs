@@ -162,6 +162,8 @@ fn a_volume_that_cannot_be_kept_is_free_again() {
     c.pod("db", "cpu=1", with_claim());
     assert_eq!(c.news(), ["disk kept", "running PreBind plugin \"VolumeBinding\": refused"]);
     assert!(c.place("db").is_some_and(Place::is_backoff));
+    let errors = "scheduler_volume_scheduling_stage_error_total";
+    assert_eq!(c.samples(errors), [format!("{errors}{{operation=\"bind\"}} 1")]);
 
     c.refuses = false;
     c.after(3);

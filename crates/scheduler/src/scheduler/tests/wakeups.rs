@@ -109,3 +109,21 @@ fn a_small_budget_still_reaches_every_class() {
     }
     assert_eq!(found.len(), 5, "{found:?}");
 }
+
+#[test]
+fn a_pod_that_only_the_flush_has_brought_back_is_counted() {
+    let mut c = TestCluster::with(|| vec![Deaf::extensions()]);
+    c.verifies = false;
+    c.node_json(node(json!({})));
+    c.pod("web", "cpu=1", json!({}));
+    c.after(20);
+    c.pod("large", "cpu=4", json!({}));
+    let flushed = "scheduler_pod_scheduled_after_flush_total";
+    assert_eq!(c.samples(flushed), [format!("{flushed} 0")]);
+
+    c.node_json(node(json!({"ready": "yes"})));
+    c.news();
+    c.after(400);
+    assert!(c.news().contains(&"web on one".to_owned()));
+    assert_eq!(c.samples(flushed), [format!("{flushed} 1")], "the other one still fits nowhere");
+}

@@ -10,11 +10,16 @@ use serde_json::{Value, json};
 
 use super::super::action::{Action, Nodes, SCALABLE};
 use super::super::objects::{self, Places};
-use super::super::written;
+use super::super::{Entry, written};
 use super::Look;
 
 impl Look<'_> {
-    pub(super) fn entry(&self, path: &str, entry: written::Entry) -> Option<(Duration, Action)> {
+    pub(super) fn entry(
+        &self,
+        path: &str,
+        entry: written::Entry,
+        run_stops: bool,
+    ) -> Option<Entry> {
         let at = match entry.at {
             Some(at) => self.time(&format!("{path}.at"), at),
             None => {
@@ -23,6 +28,11 @@ impl Look<'_> {
                 Duration::ZERO
             }
         };
+        let every = entry.every.map(|every| self.positive(&format!("{path}.every"), every));
+        if every.is_some() && !run_stops {
+            let reason = "needs `spec.stop.after`: nothing else ends the run";
+            self.problems.at(&format!("{path}.every"), reason);
+        }
         let given = [
             ("apply", entry.apply.is_some()),
             ("delete", entry.delete.is_some()),
@@ -60,7 +70,7 @@ impl Look<'_> {
                 Some(Action::Untaint { nodes, keys })
             }),
         ];
-        Some((at, action.into_iter().flatten().next()?))
+        Some(Entry { at, every, action: action.into_iter().flatten().next()? })
     }
 
     fn apply(&self, path: &str, apply: &written::Apply) -> Option<Action> {

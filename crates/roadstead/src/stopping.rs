@@ -12,19 +12,19 @@ use tokio::time::{Instant, sleep};
 use crate::driver::Questions;
 
 /// The signals that end the program.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen() -> io::Result<Self> {
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// Waits for the first.
-    pub(super) async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -33,7 +33,7 @@ impl Signals {
 }
 
 /// Lets bindings under way come to their end, and writes what is to be written, for a bounded time.
-pub(super) async fn finish(questions: &Questions, writer: Writer) {
+pub(crate) async fn finish(questions: &Questions, writer: Writer) {
     let until = Instant::now() + FOR_BINDINGS;
     while Instant::now() < until {
         match questions.ask(|scheduler, _| scheduler.bindings()).await {
@@ -48,7 +48,7 @@ pub(super) async fn finish(questions: &Questions, writer: Writer) {
 }
 
 /// What decides between equally good nodes: another in each run.
-pub(super) fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 

@@ -1,0 +1,120 @@
+//! `roadstead replay`: a recorded run once more, in virtual time.
+
+mod told;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use roadstead_queue::Time;
+use roadstead_recording::Reader;
+use roadstead_scheduler::{Journal, Registry};
+use roadstead_sim::{PodKey, Replay as Replayed, setup_of};
+
+use super::sim::{explaining, parse_duration};
+use crate::error::Error;
+use crate::progress::ProgressLine;
+use crate::{FAILED, FINE, print};
+use told::{Told, WithReplay};
+
+/// Repeat a recorded run in virtual time, bit for bit, up to any moment of it.
+///
+/// Takes a file that was made by --record of run, serve or sim. The scheduler is told again what it
+/// was told then, with the configuration and the seed of then, and decides the same: whether it
+/// does is checked with every decision.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Replay {
+    /// The recording.
+    file: PathBuf,
+    /// Stop at this time after the start, such as 90s, 1h30m, 48h: everything is told as of then.
+    #[arg(long, visible_alias = "at", value_name = "DURATION", value_parser = parse_duration)]
+    until: Option<Duration>,
+    /// Also write a page with plots over time, which a browser shows without anything else.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Also print a table of every pod.
+    #[arg(long)]
+    pods: bool,
+    /// Also say of this pod why it is where it is at that time, what it waits for, which changes
+    /// would place it, and what happened to it. May be given several times; without a namespace it
+    /// is the default one.
+    #[arg(long, value_name = "[NAMESPACE/]POD")]
+    explain: Vec<String>,
+    /// human: a summary. json: the whole outcome.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Human)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+enum Output {
+    Human,
+    Json,
+}
+
+const EXAMPLES: &str = "\
+Exit code: 0 every decision is the same, 1 one differs, or something is wrong with the file. A
+recording that was cut is replayed up to the cut, which is told.
+
+Examples:
+  roadstead sim --record rush.rec examples/scenarios/rush-hour.yaml
+  roadstead replay rush.rec                       the same summary once more, checked
+  roadstead replay rush.rec --until 12m --explain default/serve-17
+                                                  why did that pod wait at that time?
+  roadstead replay rush.rec --until 25m --report then.html";
+
+impl Replay {
+    pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
+        let reader = Reader::open(&self.file).map_err(Error::Recording)?;
+        self.replay(reader, registry, out)
+    }
+
+    /// Replays the run as it was.
+    fn replay(
+        &self,
+        reader: Reader,
+        registry: &Registry,
+        out: &mut dyn Write,
+    ) -> Result<u8, Error> {
+        let setup = setup_of(reader.header(), reader.file(), registry).map_err(Error::Replay)?;
+        let until = self.until.map(|until| reader.header().start() + until);
+        let journal = (!self.explain.is_empty()).then(|| Journal::new(explaining::limits()));
+        let mut replayed = Replayed::new(reader, setup, journal);
+        let mut line = ProgressLine::new(self.until.map(|until| Time::ZERO + until));
+        let ran = replayed.run_to(until, &mut |progress| line.update(progress));
+        drop(line);
+        ran.map_err(Error::Recording)?;
+
+        let outcome = replayed.outcome();
+        let told = Told::of(&replayed);
+        if let Some(file) = &self.report {
+            print::report(&outcome, file)?;
+        }
+        let ask = |pod: &PodKey| (replayed.explain(pod), replayed.history(pod));
+        let explanations = explaining::explain(ask, &outcome, &self.explain)?;
+        match self.output {
+            Output::Human => {
+                print::summary(&outcome, "as recorded", out)?;
+                if self.pods {
+                    writeln!(out)?;
+                    print::pods(&outcome, out)?;
+                }
+                for explained in &explanations {
+                    writeln!(out)?;
+                    write!(out, "{explained}")?;
+                }
+                writeln!(out)?;
+                told.print(out)?;
+            }
+            Output::Json => {
+                let all =
+                    WithReplay { outcome: &outcome, replay: &told, explanations: &explanations };
+                serde_json::to_writer_pretty(&mut *out, &all)?;
+                writeln!(out)?;
+            }
+        }
+        Ok(if told.is_reproduced { FINE } else { FAILED })
+    }
+}
