@@ -10,7 +10,7 @@ import { FakeScheduler } from "./fake-scheduler.mjs";
 const ASSETS = fileURLToPath(new URL("../../crates/roadstead/assets/", import.meta.url));
 const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
 const POLICY =
-  "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'";
+  "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 const TICK_MS = 250;
 
 /** Starts it on a port of loopback; `mode` is run, serve or replay. */

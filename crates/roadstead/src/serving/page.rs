@@ -28,7 +28,32 @@ macro_rules! files {
     };
 }
 
-const FILES: &[File] = files!["index.html"];
+const FILES: &[File] = files![
+    "api.js",
+    "app.js",
+    "changes.js",
+    "dom.js",
+    "harbour-layout.js",
+    "harbour.js",
+    "icon.svg",
+    "index.html",
+    "live.js",
+    "log.js",
+    "manifests.js",
+    "node.js",
+    "nodes.js",
+    "pane.js",
+    "panels.css",
+    "place.js",
+    "plots.js",
+    "pod.js",
+    "replay.js",
+    "search.js",
+    "style.css",
+    "theme.js",
+    "wakeups.js",
+    "words.js",
+];
 
 pub(super) fn routes() -> Router {
     Router::new()
