@@ -12,7 +12,7 @@ pub mod writing;
 use roadstead_model::Text;
 
 pub use self::connecting::{ConnectError, ConnectOptions, connect, connect_and_tell};
-pub use self::counting::OnAnswer;
+pub use self::counting::{Answered, OnAnswer};
 pub use self::watching::{KindStatus, WatchOptions, WatchPhase, Watching, watch};
 use crate::Object;
 

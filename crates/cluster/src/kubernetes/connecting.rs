@@ -81,7 +81,7 @@ pub enum ConnectError {
 /// # Errors
 /// What is wrong with the credentials, where, and what to do.
 pub async fn connect(options: &ConnectOptions) -> Result<Client, ConnectError> {
-    connect_and_tell(options, Arc::new(|_, _, _| ())).await
+    connect_and_tell(options, Arc::new(|_| ())).await
 }
 
 /// The same, with a client that tells what comes of each request.

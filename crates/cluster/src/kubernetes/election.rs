@@ -3,6 +3,7 @@
 //! [`Elector`] decides, [`Election`] carries out what it decides, and [`Leadership`] is what
 //! everybody else asks.
 
+mod announcing;
 mod elector;
 mod leadership;
 
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use self::announcing::Announcer;
 pub use self::elector::{Action, Claim, Elector, News, Record, Settings, Standing};
 pub use self::leadership::Leadership;
 
@@ -76,8 +78,9 @@ impl Settings {
 }
 
 impl Election {
-    /// Takes part in the election for the lease that the configuration names. To be called within
-    /// a tokio runtime. The client must not repeat requests by itself.
+    /// Takes part in the election for the lease that the configuration names, and records Events of
+    /// it under the name of `reporter`. To be called within a tokio runtime. The client must not
+    /// repeat requests by itself.
     ///
     /// # Errors
     /// Durations with which no election works.
@@ -85,14 +88,22 @@ impl Election {
         client: Client,
         config: &LeaderElection,
         identity: String,
+        reporter: &str,
     ) -> Result<Self, ElectionError> {
         let settings = Settings::from_config(config)?;
         let leadership = Leadership::none();
         let (stop, stopped) = oneshot::channel();
         let seed = RandomState::new().hash_one(&identity);
         let now = Instant::now().into_std();
+        let announcer = Announcer {
+            client: client.clone(),
+            reporter: reporter.to_owned(),
+            identity: identity.clone(),
+        };
         let candidate = Candidate {
             leases: Api::namespaced(client, &config.resource_namespace),
+            announcer,
+            leads: false,
             name: config.resource_name.clone(),
             elector: Elector::new(settings, identity.clone(), seed, now),
             lease: None,
@@ -164,6 +175,9 @@ pub(super) fn random_uuid() -> String {
 /// Does what an elector says.
 struct Candidate {
     leases: Api<Lease>,
+    announcer: Announcer,
+    /// Whether it was announced that we lead.
+    leads: bool,
     name: String,
     elector: Elector,
     /// As it was last read or written: its version goes with the next write.
@@ -179,7 +193,7 @@ impl Candidate {
             let action = self.elector.step(Instant::now().into_std(), news);
             self.publish();
             let end = match &action {
-                Action::End => return,
+                Action::End => return self.announce_end().await,
                 Action::Wait(until) => Instant::from_std(*until),
                 _ => Instant::from_std(self.elector.deadline()),
             };
@@ -201,10 +215,26 @@ impl Candidate {
         }
     }
 
-    fn publish(&self) {
+    /// Tells the others in this process where we stand, and the world if we have begun to lead.
+    fn publish(&mut self) {
+        self.leadership.renewed_slowly(self.elector.slow_renewals());
+        if self.elector.standing() == Standing::Leading
+            && !self.leads
+            && let Some(lease) = self.lease.clone()
+        {
+            self.leads = true;
+            // The next renewal does not wait for it.
+            tokio::spawn(self.announcer.clone().announce(lease, "became leader"));
+        }
         match (self.elector.standing(), self.elector.renewed_at(), self.elector.holds_until()) {
             (Standing::Leading, Some(sent), Some(until)) => self.leadership.renewed(sent, until),
             (standing, ..) => self.leadership.over(standing),
+        }
+    }
+
+    async fn announce_end(self) {
+        if let Some(lease) = self.lease.filter(|_| self.leads) {
+            self.announcer.announce(lease, "stopped leading").await;
         }
     }
 

@@ -15,9 +15,11 @@ mod jobs;
 mod lanes;
 mod series;
 mod settling;
+mod starving;
 mod status;
 mod wire;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -217,7 +219,9 @@ async fn carry(shared: Arc<Shared>) {
         let wakeup = {
             let mut lanes = shared.lanes();
             while let Some(job) = lanes.take(now.into_std()) {
-                jobs.spawn(Arc::clone(&shared).run(job));
+                let waited = wire::WAITED
+                    .scope(Cell::new(Some(lanes.waited())), Arc::clone(&shared).run(job));
+                jobs.spawn(waited);
             }
             // A job is there until its answer is taken.
             if shared.is_draining.load(Ordering::Acquire) && lanes.is_idle() && jobs.is_empty() {

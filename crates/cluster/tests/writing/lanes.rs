@@ -245,3 +245,27 @@ fn a_condition_that_is_shown_is_not_written_again() {
     desk.lanes.forget(&write.pod.uid);
     assert_eq!(desk.status("web", "too small"), Pushed::Waits);
 }
+
+#[test]
+fn a_write_knows_how_long_only_the_rate_held_it_back() {
+    let mut desk = Desk::new(Limits { qps: 10.0, burst: 1, binds: 2, ..Limits::default() });
+    for name in ["a", "b", "c"] {
+        desk.bind(name);
+    }
+    let mut jobs = Vec::new();
+    // Whether one is taken then, and how long the last that was had waited.
+    for (millis, is_taken, waited) in
+        [(0, true, 0), (50, false, 0), (101, true, 101), (500, false, 101)]
+    {
+        let job = desk.take(millis);
+        assert_eq!(job.is_some(), is_taken, "at {millis}");
+        jobs.extend(job);
+        assert_eq!(desk.lanes.waited(), Duration::from_millis(waited), "at {millis}");
+        // What may be sent is looked for until nothing may.
+        assert!(desk.take(millis).is_none(), "at {millis}");
+    }
+    desk.finish(&jobs[0]);
+    assert!(desk.take(500).is_some());
+    let waited = desk.lanes.waited();
+    assert_eq!(waited, Duration::from_millis(101), "from then on it waited for a place");
+}

@@ -20,7 +20,9 @@ fn candidate(cluster: &SharedCluster, name: &str) -> (Election, FaultControl) {
     let faults = Faults::new(cluster.service(), FaultConfig::default());
     let control = faults.control();
     let client = Client::new(faults, "default");
-    let election = Election::start(client, &LeaderElection::default(), name.to_owned()).unwrap();
+    let election =
+        Election::start(client, &LeaderElection::default(), name.to_owned(), "default-scheduler");
+    let election = election.unwrap();
     (election, control)
 }
 
@@ -94,6 +96,63 @@ async fn a_lease_that_is_given_up_passes_on_soon() {
     pass(5).await;
     assert!(may_write(&second.leadership()), "within the longest pause between two tries");
     assert_eq!(lease(&cluster).await["spec"]["leaseTransitions"], 1);
+}
+
+/// The notes of the Events about the lease, oldest first.
+async fn announced(cluster: &SharedCluster) -> Vec<String> {
+    let client = Client::new(cluster.service(), "default");
+    let path = "/apis/events.k8s.io/v1/namespaces/kube-system/events";
+    let request = http::Request::get(path).body(Vec::new()).unwrap();
+    let list: Value = client.request(request).await.unwrap();
+    let mut events = list["items"].as_array().unwrap().clone();
+    events.sort_by_key(|event| event["eventTime"].as_str().map(str::to_owned));
+    let lease = lease(cluster).await;
+    for event in &events {
+        let about = &event["regarding"];
+        assert_eq!((&about["kind"], &about["name"]), (&"Lease".into(), &"kube-scheduler".into()));
+        assert_eq!(about["uid"], lease["metadata"]["uid"]);
+        assert_eq!(
+            (&event["reason"], &event["type"]),
+            (&"LeaderElection".into(), &"Normal".into())
+        );
+        assert_eq!(event["reportingController"], "default-scheduler");
+    }
+    events.iter().map(|event| event["note"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leads_is_told_in_events_about_the_lease() {
+    let cluster = cluster();
+    let (first, _) = candidate(&cluster, "first");
+    pass(1).await;
+    let (_second, _) = candidate(&cluster, "second");
+    pass(20).await;
+    assert_eq!(announced(&cluster).await, ["first became leader"]);
+    first.release().await;
+    assert_eq!(announced(&cluster).await, ["first became leader", "first stopped leading"]);
+    pass(5).await;
+    assert_eq!(
+        announced(&cluster).await,
+        ["first became leader", "first stopped leading", "second became leader"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_has_to_look_first_is_counted() {
+    let cluster = cluster();
+    let (first, _) = candidate(&cluster, "first");
+    pass(20).await;
+    assert_eq!(first.leadership().slow_renewals(), 0);
+    // Somebody writes something beside it, and the version that the leader knows is another.
+    let patch = http::Request::patch(LEASE)
+        .header("Content-Type", "application/merge-patch+json")
+        .body(br#"{"metadata": {"labels": {"touched": "yes"}}}"#.to_vec())
+        .unwrap();
+    let client = Client::new(cluster.service(), "default");
+    let _: Value = client.request(patch).await.unwrap();
+    pass(20).await;
+    assert_eq!(first.leadership().slow_renewals(), 1);
+    assert_eq!(first.leadership().standing(), Standing::Leading);
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,10 +51,7 @@ impl Run {
         let mut stop = stopping::Signals::listen().map_err(Error::Signals)?;
         let process = Arc::new(ProcessMetrics::default());
         let counted = Arc::clone(&process);
-        let on_answer: OnAnswer = Arc::new(move |method, host, status| {
-            let code = status.as_ref().map_or("<error>", |status| status.as_str());
-            counted.on_request(code, method.as_str(), host);
-        });
+        let on_answer: OnAnswer = Arc::new(move |answered| counted.on_request(answered));
         let connection = self.connection(&configuration);
         let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
         let (clock, seed) = (Clock::new(), stopping::seed());
@@ -67,7 +64,8 @@ impl Run {
         let identity = election::identity(&election::hostname());
         let election = match elections.leader_elect {
             true => {
-                let started = Election::start(client.clone(), elections, identity);
+                let reporter = setup.profiles.first().map_or("", |(name, _)| name.as_str());
+                let started = Election::start(client.clone(), elections, identity, reporter);
                 Some(started.map_err(Error::Election)?)
             }
             false => None,

@@ -4,33 +4,40 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 
+use roadstead_cluster::kubernetes::Answered;
 use roadstead_scheduler::Exposition;
+
+use super::features;
+use super::requests::Requests;
 
 /// What the process is, what it uses, whether it leads, and what it asks of the API server.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessMetrics {
-    leases: Mutex<BTreeMap<String, bool>>,
-    requests: Mutex<BTreeMap<Request, u64>>,
+    leases: Mutex<BTreeMap<String, Lease>>,
+    requests: Mutex<Requests>,
 }
 
-/// What requests to an API server are counted by.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Request {
-    code: String,
-    host: String,
-    method: String,
+/// A lease that the process has or wants.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lease {
+    is_held: bool,
+    slow_renewals: u64,
 }
 
 impl ProcessMetrics {
     /// Whether this instance holds a lease.
     pub(crate) fn on_lease(&self, name: &str, is_held: bool) {
-        lock(&self.leases).insert(name.to_owned(), is_held);
+        lock(&self.leases).entry(name.to_owned()).or_default().is_held = is_held;
     }
 
-    /// A request to the API server was answered with this status, or `<error>` if it was not.
-    pub(crate) fn on_request(&self, code: &str, method: &str, host: &str) {
-        let [code, host, method] = [code, host, method].map(str::to_owned);
-        *lock(&self.requests).entry(Request { code, host, method }).or_default() += 1;
+    /// How often the lease had to be read to be renewed, since the start.
+    pub(crate) fn on_slow_renewals(&self, name: &str, times: u64) {
+        lock(&self.leases).entry(name.to_owned()).or_default().slow_renewals = times;
+    }
+
+    /// A request to the API server was answered, or was not.
+    pub(crate) fn on_request(&self, answered: &Answered<'_>) {
+        lock(&self.requests).on_request(answered);
     }
 
     pub(super) fn expose(&self, out: &mut Exposition) {
@@ -39,22 +46,32 @@ impl ProcessMetrics {
         let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
         let labels = [("platform", platform.as_str()), ("version", env!("CARGO_PKG_VERSION"))];
         out.sample(name, &labels, 1.0);
+        expose_kubernetes(out, &platform);
 
         let name = "leader_election_master_status";
         let help = "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 \
                     indicates backup, 1 indicates master. 'name' is the string used to identify \
                     the lease. Please make sure to group by name.";
         out.begin(name, help, "gauge");
-        for (lease, is_held) in lock(&self.leases).iter() {
+        let leases = lock(&self.leases);
+        for (lease, Lease { is_held, .. }) in leases.iter() {
             out.sample(name, &[("name", lease)], f64::from(u8::from(*is_held)));
         }
-
-        let name = "rest_client_requests_total";
-        let help = "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.";
-        out.begin(name, help, "counter");
-        for (Request { code, host, method }, count) in lock(&self.requests).iter() {
-            out.sample(name, &[("code", code), ("host", host), ("method", method)], *count as f64);
+        let name = "leader_election_slowpath_total";
+        let help = "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is \
+                    the string used to identify the lease. Please make sure to group by name.";
+        if leases.values().any(|lease| lease.slow_renewals > 0) {
+            out.begin(name, help, "counter");
         }
+        for (lease, Lease { slow_renewals, .. }) in leases.iter() {
+            if *slow_renewals > 0 {
+                out.sample(name, &[("name", lease)], *slow_renewals as f64);
+            }
+        }
+        drop(leases);
+
+        lock(&self.requests).expose(out);
+        features::expose(out);
         self.expose_start(out);
         expose_use(out);
     }
@@ -75,8 +92,30 @@ impl ProcessMetrics {
 
     /// Forgets what was counted.
     pub(super) fn reset(&self) {
-        lock(&self.requests).clear();
+        *lock(&self.requests) = Requests::default();
     }
+}
+
+/// The release of Kubernetes that this is exact to, as other builds of it say so: with what it is
+/// behind a plus. What is not known of a build is empty.
+fn expose_kubernetes(out: &mut Exposition, platform: &str) {
+    let name = "kubernetes_build_info";
+    let help = "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git \
+                commit, git tree state, build date, Go version, and compiler from which Kubernetes \
+                was built, and platform on which it is running.";
+    out.begin(name, help, "gauge");
+    let labels = [
+        ("build_date", ""),
+        ("compiler", "rustc"),
+        ("git_commit", ""),
+        ("git_tree_state", ""),
+        ("git_version", concat!("v1.36.4+roadstead-", env!("CARGO_PKG_VERSION"))),
+        ("go_version", ""),
+        ("major", "1"),
+        ("minor", "36"),
+        ("platform", platform),
+    ];
+    out.sample(name, &labels, 1.0);
 }
 
 /// What the process uses, as far as the machine tells: nothing outside Linux.
@@ -153,18 +192,23 @@ mod tests {
         let process = ProcessMetrics::default();
         process.on_lease("roadstead", true);
         process.on_lease("other", false);
-        process.on_request("201", "POST", "10.0.0.1:443");
-        process.on_request("201", "POST", "10.0.0.1:443");
+        process.on_slow_renewals("roadstead", 3);
+        process.on_slow_renewals("other", 0);
         let mut out = Exposition::default();
         process.expose(&mut out);
         let text = out.into_text();
         for line in [
             "leader_election_master_status{name=\"other\"} 0",
             "leader_election_master_status{name=\"roadstead\"} 1",
-            "rest_client_requests_total{code=\"201\",host=\"10.0.0.1:443\",method=\"POST\"} 2",
+            "leader_election_slowpath_total{name=\"roadstead\"} 3",
+            "kubernetes_feature_enabled{name=\"SchedulerQueueingHints\",stage=\"\"} 1",
+            "kubernetes_feature_enabled{name=\"OpportunisticBatching\",stage=\"BETA\"} 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
         }
+        assert!(!text.contains("slowpath_total{name=\"other\"}"), "it has no series until used");
+        assert!(text.contains("\nkubernetes_build_info{build_date=\"\",compiler=\"rustc\","));
+        assert!(text.contains(",git_version=\"v1.36.4+roadstead-"));
     }
 
     #[cfg(target_os = "linux")]

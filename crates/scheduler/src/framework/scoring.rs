@@ -59,6 +59,21 @@ impl Framework {
         nodes: &[&NodeInfo],
     ) -> Result<Vec<NodeScores>, Status> {
         self.pre_score(context, state, pod, &Feasible::new(&|| nodes.to_vec()))?;
+        self.score_prepared(context, state, pod, nodes)
+    }
+
+    /// Scores nodes after PreScore; the result is in their order.
+    ///
+    /// # Errors
+    ///
+    /// Something went wrong.
+    pub(crate) fn score_prepared(
+        &self,
+        context: &Context<'_>,
+        state: &CycleState,
+        pod: &Pod,
+        nodes: &[&NodeInfo],
+    ) -> Result<Vec<NodeScores>, Status> {
         let mut all = vec![NodeScores::default(); nodes.len()];
         for at in self.active_scores(state) {
             let Weighted { plugin, weight } = &self.score[at];

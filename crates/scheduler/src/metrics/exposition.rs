@@ -28,14 +28,28 @@ impl Exposition {
         let _ = writeln!(self.text, " {}", number(value));
     }
 
-    /// How many observations are at most `bound`; all of them if there is none.
-    pub(super) fn bucket(
+    /// Writes a series of the histogram that was begun. `buckets` are upper bounds, ascending, with
+    /// how many observations are in each and in none before it; `count` is all of them.
+    pub fn histogram(
         &mut self,
         name: &str,
         labels: &[(&str, &str)],
-        bound: Option<f64>,
+        buckets: impl Iterator<Item = (f64, u64)>,
         count: u64,
+        sum: f64,
     ) {
+        let mut below = 0;
+        for (bound, observations) in buckets {
+            below += observations;
+            self.bucket(name, labels, Some(bound), below);
+        }
+        self.bucket(name, labels, None, count);
+        self.sample(&format!("{name}_sum"), labels, sum);
+        self.sample(&format!("{name}_count"), labels, count as f64);
+    }
+
+    /// How many observations are at most `bound`; all of them if there is none.
+    fn bucket(&mut self, name: &str, labels: &[(&str, &str)], bound: Option<f64>, count: u64) {
         let bound = bound.map_or_else(|| "+Inf".to_owned(), number);
         let _ = write!(self.text, "{name}_bucket");
         self.labels(labels, Some(&bound));

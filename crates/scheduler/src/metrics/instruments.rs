@@ -192,14 +192,8 @@ impl Histogram {
         let name = self.family.about.name;
         self.family.begin(out, "histogram");
         for (labels, series) in self.family.each() {
-            let mut below = 0;
-            for (bound, count) in self.bounds.iter().zip(&series.counts) {
-                below += count;
-                out.bucket(name, &labels, Some(*bound), below);
-            }
-            out.bucket(name, &labels, None, series.count);
-            out.sample(&format!("{name}_sum"), &labels, series.sum);
-            out.sample(&format!("{name}_count"), &labels, series.count as f64);
+            let buckets = self.bounds.iter().copied().zip(series.counts.iter().copied());
+            out.histogram(name, &labels, buckets, series.count, series.sum);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use roadstead_model::{Pod, Text};
 
-use super::laps::{Laps, name};
+use super::laps::{self, Laps, name};
 use crate::diagnosis::{Diagnosis, Refusal, Verdicts};
 use crate::framework::{
     Code, Context, CycleState, Feasible, Framework, PreFiltered, Reaches, Status,
@@ -66,8 +66,10 @@ impl<'a> Search<'a> {
     pub(super) fn promised_node(&self, state: &CycleState) -> Option<Text> {
         let name = self.pod.nominated_node.as_ref()?;
         let node = self.context.nodes.get(name)?;
-        self.framework.filter_with_nominated(self.context, state, self.pod, node).ok()?;
-        Some(name.clone())
+        let ask = || self.framework.filter_with_nominated(self.context, state, self.pod, node);
+        // The search itself comes to its end, whatever is said of the node.
+        let judged = self.laps.run("Filter", || Ok::<_, Status>(ask()), laps::name).ok()?;
+        judged.ok().map(|()| name.clone())
     }
 
     /// Looks for the best node.
@@ -107,9 +109,15 @@ impl<'a> Search<'a> {
             [] => Outcome::Nowhere(found.diagnosis),
             [only] => Outcome::Node(only.name().clone()),
             several => {
+                let list = || several.to_vec();
+                self.laps.run(
+                    "PreScore",
+                    || framework.pre_score(context, state, pod, &Feasible::new(&list)),
+                    name,
+                )?;
                 let scores = self.laps.run(
                     "Score",
-                    || framework.score(context, state, pod, several),
+                    || framework.score_prepared(context, state, pod, several),
                     name,
                 )?;
                 let slots = several.iter().map(|node| node.slot());
@@ -196,7 +204,11 @@ impl<'a> Search<'a> {
             let feasible = list.as_ref().map_or(&[][..], |list| &list.feasible);
             feasible.iter().filter_map(|slot| context.nodes.in_slot(*slot)).collect()
         };
-        let prepared = framework.pre_score(context, state, pod, &Feasible::new(&list));
+        let prepared = self.laps.run(
+            "PreScore",
+            || framework.pre_score(context, state, pod, &Feasible::new(&list)),
+            name,
+        );
         if let Some(listed) = listed.into_inner() {
             return Ok(Err(Some(listed?)));
         }

@@ -112,6 +112,8 @@ pub struct Elector {
     next: Instant,
     /// What is under way.
     doing: Doing,
+    /// How often a leader had to look at its lease to renew it.
+    slow_renewals: u64,
     random: u64,
 }
 
@@ -138,6 +140,7 @@ impl Elector {
             renewed: None,
             next: now,
             doing: Doing::Nothing,
+            slow_renewals: 0,
             random: seed,
         }
     }
@@ -195,6 +198,12 @@ impl Elector {
         self.renewed
     }
 
+    /// How often the lease had to be read to be renewed: writing it as we knew it did not do.
+    #[must_use]
+    pub fn slow_renewals(&self) -> u64 {
+        self.slow_renewals
+    }
+
     /// Who leads, as far as we have seen; empty if nobody does.
     #[must_use]
     pub fn leader(&self) -> &str {
@@ -242,6 +251,7 @@ impl Elector {
         if !is_ours && !record.holder.is_empty() && now < since + lease {
             return self.fail(now);
         }
+        self.slow_renewals += u64::from(self.standing == Standing::Leading);
         let claim = self.claim(Some(&record));
         self.write(now, Action::Update, claim)
     }

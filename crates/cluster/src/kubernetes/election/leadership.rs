@@ -36,6 +36,7 @@ struct Shared {
     renewed: AtomicU64,
     /// Since when we lead, in microseconds of the wall clock.
     since: AtomicI64,
+    slow_renewals: AtomicU64,
     standing: watch::Sender<Standing>,
 }
 
@@ -58,6 +59,7 @@ impl Leadership {
             until: AtomicU64::new(until),
             renewed: AtomicU64::new(0),
             since: AtomicI64::new(Timestamp::now().as_microsecond()),
+            slow_renewals: AtomicU64::new(0),
             standing: watch::Sender::new(standing),
         };
         Self { shared: Arc::new(shared) }
@@ -96,6 +98,16 @@ impl Leadership {
         let leads = self.standing() == Standing::Leading && self.until().is_some();
         let renewed = self.shared.renewed.load(Ordering::Acquire);
         leads.then(|| Duration::from_nanos(self.since_start(now).saturating_sub(renewed)))
+    }
+
+    /// How often the lease had to be read to be renewed: writing it as it was known did not do.
+    #[must_use]
+    pub fn slow_renewals(&self) -> u64 {
+        self.shared.slow_renewals.load(Ordering::Acquire)
+    }
+
+    pub(super) fn renewed_slowly(&self, times: u64) {
+        self.shared.slow_renewals.store(times, Ordering::Release);
     }
 
     /// Since when we lead, by the wall clock in microseconds.

@@ -323,6 +323,7 @@ impl Shared {
         if at > now {
             tokio::time::sleep_until(at).await;
         }
+        wire::note_wait(at.saturating_duration_since(now));
     }
 }
 

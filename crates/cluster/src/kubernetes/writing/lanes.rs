@@ -21,6 +21,7 @@ use roadstead_scheduler::framework::Write;
 use super::Limits;
 use super::bucket::Bucket;
 use super::series::{Draft, EventKey, Series};
+use super::starving::Starving;
 use super::status::{Conditions, StatusWrite};
 
 /// A kind of write, the most urgent first.
@@ -113,6 +114,9 @@ pub enum Pushed {
 #[derive(Debug)]
 pub struct Lanes {
     bucket: Bucket,
+    starving: Starving,
+    /// How long the last write that was taken had waited for the rate.
+    waited: Duration,
     lanes: [Lane; 5],
     /// What is to be written to the status of pods, by uid.
     statuses: BTreeMap<Text, (StatusWrite, u64)>,
@@ -136,10 +140,17 @@ pub struct Lanes {
 
 #[derive(Debug)]
 struct Lane {
-    waiting: VecDeque<Entry>,
+    waiting: VecDeque<Waiting>,
     running: usize,
     limit: usize,
     served: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    entry: Entry,
+    /// How long the rate had held writes back when it came.
+    starved: Duration,
 }
 
 #[derive(Debug)]
@@ -163,6 +174,8 @@ impl Lanes {
             [limits.binds, limits.evictions, limits.nominations, limits.statuses, limits.events];
         Self {
             bucket: Bucket::new(limits.qps, limits.burst, now),
+            starving: Starving::new(now),
+            waited: Duration::ZERO,
             lanes: limit.map(lane),
             statuses: BTreeMap::new(),
             to_bind: BTreeSet::new(),
@@ -202,7 +215,7 @@ impl Lanes {
                 }
             }
         };
-        self.lanes[job.class() as usize].waiting.push_back(Entry::Job(job));
+        self.enqueue(job.class(), Entry::Job(job));
         Pushed::Waits
     }
 
@@ -210,7 +223,10 @@ impl Lanes {
     /// [`finish`](Self::finish).
     pub fn take(&mut self, now: Instant) -> Option<Job> {
         self.ripen(now);
-        if !self.bucket.has_one(now) {
+        let is_allowed = self.bucket.has_one(now);
+        let is_starving = !is_allowed && Class::ALL.into_iter().any(|class| self.is_ready(class));
+        self.starving.set(now, is_starving);
+        if !is_allowed {
             return None;
         }
         let ready: Vec<Class> =
@@ -231,7 +247,9 @@ impl Lanes {
         self.number += 1;
         let lane = &mut self.lanes[class as usize];
         lane.served = self.number;
-        let job = match lane.waiting.pop_front()? {
+        let Waiting { entry, starved } = lane.waiting.pop_front()?;
+        self.waited = self.starving.sum().saturating_sub(starved);
+        let job = match entry {
             Entry::Job(job) => job,
             Entry::Status(uid, _) => Job::Status(self.statuses.remove(&uid)?.0),
         };
@@ -241,6 +259,12 @@ impl Lanes {
         }
         self.busy.extend(job.pod().cloned());
         Some(job)
+    }
+
+    /// How long the write that was taken last had waited for nothing but the rate.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// A further request of a write that has its place: when it may be sent. It goes before all
@@ -254,8 +278,9 @@ impl Lanes {
         self.lanes[class as usize].running -= 1;
         let Some(pod) = pod else { return };
         self.busy.remove(pod);
+        let starved = self.starving.sum();
         for (class, entry) in self.blocked.remove(pod).into_iter().flatten().rev() {
-            self.lanes[class as usize].waiting.push_front(entry);
+            self.lanes[class as usize].waiting.push_front(Waiting { entry, starved });
         }
     }
 
@@ -302,8 +327,7 @@ impl Lanes {
     /// An Event was written.
     pub fn event_written(&mut self, now: Instant, key: &EventKey) {
         if self.series.written(now, key) {
-            let entry = Entry::Job(Job::Event(key.clone()));
-            self.lanes[Class::Event as usize].waiting.push_back(entry);
+            self.enqueue(Class::Event, Entry::Job(Job::Event(key.clone())));
         }
     }
 
@@ -387,7 +411,12 @@ impl Lanes {
         self.number += 1;
         let class = Job::Status(write.clone()).class();
         self.statuses.insert(uid.clone(), (write, self.number));
-        self.lanes[class as usize].waiting.push_back(Entry::Status(uid, self.number));
+        self.enqueue(class, Entry::Status(uid, self.number));
+    }
+
+    fn enqueue(&mut self, class: Class, entry: Entry) {
+        let starved = self.starving.sum();
+        self.lanes[class as usize].waiting.push_back(Waiting { entry, starved });
     }
 
     /// What was put off until now, and series that are over.
@@ -396,10 +425,10 @@ impl Lanes {
             && first.key().0 <= now
         {
             let (class, entry) = first.remove();
-            self.lanes[class as usize].waiting.push_back(entry);
+            self.enqueue(class, entry);
         }
         for key in self.series.on_time(now) {
-            self.lanes[Class::Event as usize].waiting.push_back(Entry::Job(Job::Event(key)));
+            self.enqueue(Class::Event, Entry::Job(Job::Event(key)));
         }
     }
 
@@ -410,7 +439,7 @@ impl Lanes {
             return false;
         }
         while let Some(entry) = lane.waiting.front() {
-            let pod = match entry {
+            let pod = match &entry.entry {
                 Entry::Status(uid, number) => {
                     if self.statuses.get(uid).is_none_or(|(_, current)| current != number) {
                         lane.waiting.pop_front();
@@ -423,7 +452,7 @@ impl Lanes {
             let Some(pod) = pod.filter(|pod| self.busy.contains(*pod)).cloned() else {
                 return true;
             };
-            if let Some(entry) = lane.waiting.pop_front() {
+            if let Some(Waiting { entry, .. }) = lane.waiting.pop_front() {
                 self.blocked.entry(pod).or_default().push((class, entry));
             }
         }

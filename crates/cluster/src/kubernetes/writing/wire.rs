@@ -1,5 +1,6 @@
 //! One request and what came of it.
 
+use std::cell::Cell;
 use std::error::Error;
 use std::future::Future;
 use std::pin::pin;
@@ -13,6 +14,7 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::super::counting::Throttled;
 use super::super::election::Leadership;
 
 /// What came of a request.
@@ -101,10 +103,11 @@ pub(super) async fn write(
         .header(header::CONTENT_TYPE, request.content_type)
         .header(header::ACCEPT, SMALL)
         .body(Body::from(request.body.clone()));
-    let built = match built {
+    let mut built = match built {
         Ok(built) => built,
         Err(error) => return malformed(&error),
     };
+    tell_wait(&mut built);
     let exchange = async {
         match client.send(built).await {
             Ok(response) if response.status().is_success() => {
@@ -124,7 +127,8 @@ pub(super) async fn write(
 /// Reads an object.
 pub(super) async fn read(client: &Client, timeout: Duration, path: &str) -> Result<Value, Reply> {
     let built = Request::builder().uri(path).header(header::ACCEPT, JSON).body(Body::empty());
-    let built = built.map_err(|error| malformed(&error))?;
+    let mut built = built.map_err(|error| malformed(&error))?;
+    tell_wait(&mut built);
     let exchange = async {
         let response = client.send(built).await.map_err(|e| Reply::Unclear(words(&e)))?;
         if !response.status().is_success() {
@@ -201,8 +205,88 @@ fn words(error: &kube::Error) -> String {
     text
 }
 
+tokio::task_local! {
+    /// How long the next request of this task had to wait for the rate, until it is told.
+    pub(super) static WAITED: Cell<Option<Duration>>;
+}
+
+/// The next request had to wait so long for the rate.
+pub(super) fn note_wait(waited: Duration) {
+    // Outside of a task of the writer nobody wants to know.
+    let _ = WAITED.try_with(|next| next.set(Some(waited)));
+}
+
+/// Has the request say how long it had to wait, for who counts requests.
+fn tell_wait(request: &mut Request<Body>) {
+    if let Ok(Some(waited)) = WAITED.try_with(Cell::take) {
+        request.extensions_mut().insert(Throttled(waited));
+    }
+}
+
 /// No answer that we read is larger.
 const LARGEST: usize = 4 * 1024 * 1024;
 
 /// The longest that we let a server make us wait, in seconds.
 const LONGEST: u64 = 60;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tower::{BoxError, service_fn};
+
+    use super::*;
+    use crate::kubernetes::counting::{Answered, Counting};
+
+    type Told = Arc<Mutex<Vec<(Method, Option<u16>, bool, Option<Duration>)>>>;
+
+    /// A client whose server answers everything, except what is not to be found.
+    fn client(told: &Told) -> Client {
+        let server = service_fn(async |request: Request<Body>| {
+            let status = if request.uri().path() == "/none" { 404 } else { 201 };
+            Ok::<_, BoxError>(Response::builder().status(status).body(Body::empty())?)
+        });
+        let told = Arc::clone(told);
+        let on_answer = Arc::new(move |answered: &Answered<'_>| {
+            let code = answered.status.map(|status| status.as_u16());
+            let is_timed = answered.took.is_some();
+            let row = (answered.method.clone(), code, is_timed, answered.waited);
+            told.lock().unwrap().push(row);
+        });
+        Client::new(Counting { inner: server, host: "server".into(), on_answer }, "default")
+    }
+
+    #[tokio::test]
+    async fn a_request_tells_once_how_long_it_waited_for_the_rate() {
+        let told = Told::default();
+        let client = client(&told);
+        let waited = Duration::from_millis(70);
+        let request = WriteRequest {
+            method: Method::POST,
+            path: "/some".to_owned(),
+            content_type: JSON,
+            body: Vec::new(),
+        };
+        let (leadership, timeout) = (Leadership::always(), Duration::from_secs(5));
+        let writes = async {
+            for _ in 0..2 {
+                let reply = write(&client, &leadership, timeout, &request).await;
+                assert!(matches!(reply, Reply::Done), "{reply:?}");
+            }
+            note_wait(Duration::ZERO);
+            assert!(read(&client, timeout, "/none").await.is_err());
+        };
+        WAITED.scope(Cell::new(Some(waited)), writes).await;
+        let watch = Request::get("/api/v1/pods?limit=1&watch=true").body(Body::empty()).unwrap();
+        client.send(watch).await.unwrap();
+        assert_eq!(
+            *told.lock().unwrap(),
+            [
+                (Method::POST, Some(201), true, Some(waited)),
+                (Method::POST, Some(201), true, None),
+                (Method::GET, Some(404), true, Some(Duration::ZERO)),
+                (Method::GET, Some(201), false, None),
+            ]
+        );
+    }
+}

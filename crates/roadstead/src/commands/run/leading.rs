@@ -55,6 +55,9 @@ pub(super) async fn follow(
                 }
             }
         }
+        if elections.leader_elect {
+            process.on_slow_renewals(name, leadership.slow_renewals());
+        }
         if let Some(ago) = leadership.renewed_ago(Instant::now()) {
             health.on_lease_renewed(Instant::now().checked_sub(ago).unwrap_or_else(Instant::now));
         }
