@@ -31,8 +31,8 @@ fn every_kind_of_step_reads_back_as_it_was_told() {
     let read: Vec<_> = read.into_iter().map(|recorded| (recorded.at, recorded.step)).collect();
     assert_eq!(read, steps);
     assert_eq!(reader.ending(), Some(Ending::Complete));
-    reader.rewind();
-    assert_eq!(read_all(&mut reader).len(), steps.len() + 1);
+    assert_eq!(reader.find_end().expect("it is whole"), Time::from_nanos(u64::MAX));
+    assert_eq!(read_all(&mut reader).len(), steps.len() + 1, "it begins again");
 }
 
 #[test]

@@ -118,15 +118,18 @@ impl Replay {
     /// Replays the run as it was.
     fn replay(
         &self,
-        reader: Reader,
+        mut reader: Reader,
         registry: &Registry,
         out: &mut dyn Write,
     ) -> Result<u8, Error> {
         let setup = setup_of(reader.header(), reader.file(), registry).map_err(Error::Replay)?;
-        let until = self.until.map(|until| reader.header().start() + until);
+        let start = reader.header().start();
+        let until = self.until.map(|until| start + until);
+        let end = reader.find_end().map_err(Error::Recording)?;
+        let length = until.map_or(end, |until| until.min(end)) - start;
         let journal = (!self.explain.is_empty()).then(|| Journal::new(explaining::limits()));
         let mut replayed = Replayed::new(reader, setup, journal);
-        let mut line = ProgressLine::new(self.until.map(|until| Time::ZERO + until));
+        let mut line = ProgressLine::new(Some(Time::ZERO + length));
         let ran = replayed.run_to(until, &mut |progress| line.update(progress));
         drop(line);
         ran.map_err(Error::Recording)?;
