@@ -101,6 +101,41 @@ pub(crate) fn decode(bytes: &mut Bytes<'_>, since: Time) -> Result<(Time, Step),
     Ok((at, step))
 }
 
+/// Passes over a step, and says when it was. `None` if it is not understood.
+pub(crate) fn skip(bytes: &mut Bytes<'_>, since: Time) -> Option<Time> {
+    let tag = bytes.byte()?;
+    let at = Time::from_nanos(since.as_nanos().wrapping_add(bytes.number()?));
+    match tag {
+        SET | GONE => {
+            bytes.sized()?;
+            bytes.sized()?;
+        }
+        BOUND | WRITTEN | EVICTED => {
+            bytes.sized()?;
+            if bytes.byte()? != 0 {
+                bytes.sized()?;
+            }
+        }
+        ON_TIME | CYCLE => {}
+        VERIFY => {
+            bytes.number()?;
+        }
+        TROUBLE => {
+            bytes.sized()?;
+        }
+        DECIDED => {
+            bytes.number()?;
+            bytes.take(size_of::<u16>())?;
+        }
+        ENDED => {
+            bytes.number()?;
+            bytes.take(size_of::<u64>())?;
+        }
+        _ => return None,
+    }
+    Some(at)
+}
+
 fn put_object(out: &mut Vec<u8>, object: &Object) -> serde_json::Result<()> {
     put_text(out, object.kind().name());
     let mut value = object.to_json()?;

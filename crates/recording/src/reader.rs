@@ -8,7 +8,7 @@ use roadstead_queue::Time;
 
 use crate::block::{HEAD, Head, LONGEST, MARKER};
 use crate::bytes::Bytes;
-use crate::encoding::decode;
+use crate::encoding::{decode, skip};
 use crate::error::ReadError;
 use crate::header::{FORMAT, Header};
 use crate::step::{Recorded, Step};
@@ -156,6 +156,29 @@ impl<R: Read + Seek> Reader<R> {
     #[must_use]
     pub fn ending(&self) -> Option<Ending> {
         self.ending
+    }
+
+    /// When the last step was that can be read, and begins again with the first. Much cheaper than
+    /// reading all of them.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn find_end(&mut self) -> Result<Time, ReadError> {
+        self.rewind();
+        let mut last = self.header.start();
+        loop {
+            match self.read_block() {
+                Ok(true) => {}
+                Ok(false) | Err(ReadError::Damaged { .. }) => break,
+                Err(error) => return Err(error),
+            }
+            let (mut bytes, mut since) = (Bytes(&self.raw), Time::ZERO);
+            while let Some(at) = skip(&mut bytes, since) {
+                (last, since) = (last.max(at), at);
+            }
+        }
+        self.rewind();
+        Ok(last)
     }
 
     /// Begins again with the first step.

@@ -62,8 +62,12 @@ impl Recorder {
         let mut out = options.open(file).map_err(unwritable)?;
         let begun = begin(header).map_err(unwritable)?;
         out.write_all(&begun).map_err(unwritable)?;
+        Self::start(out, begun.len() as u64).map_err(unwritable)
+    }
+
+    /// Goes on writing to a file that has so many bytes.
+    fn start(out: File, bytes: u64) -> io::Result<Self> {
         let (steps, told) = sync_channel(WAITING_STEPS);
-        let bytes = begun.len() as u64;
         let writer = Writer {
             out,
             raw: Vec::new(),
@@ -71,10 +75,8 @@ impl Recorder {
             last: Time::ZERO,
             written: Written { bytes, ..Written::default() },
         };
-        let thread = thread::Builder::new()
-            .name("recorder".to_owned())
-            .spawn(move || writer.run(&told))
-            .map_err(unwritable)?;
+        let thread =
+            thread::Builder::new().name("recorder".to_owned()).spawn(move || writer.run(&told))?;
         Ok(Self { steps, thread: Some(thread), digest: Digest::default(), has_failed: false })
     }
 
@@ -202,3 +204,23 @@ const FULL: usize = 256 << 10;
 const LONGEST_OPEN: Duration = Duration::from_secs(1);
 /// How much may wait to be written until the owner of the scheduler has to wait.
 const WAITING_STEPS: usize = 8192;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_full_ends_the_recording_and_nothing_else() {
+        let full = OpenOptions::new().write(true).open("/dev/full").expect("it is there");
+        let mut recorder = Recorder::start(full, 0).expect("a thread");
+        let until = Instant::now() + Duration::from_secs(30);
+        while !recorder.has_failed() {
+            assert!(Instant::now() < until, "it is noticed");
+            recorder.step(Time::ZERO, Step::Trouble("a long story ".repeat(1000)));
+        }
+        // It may be told more.
+        recorder.step(Time::ZERO, Step::Cycle);
+        let error = recorder.finish(Time::ZERO).expect_err("nothing was written");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}

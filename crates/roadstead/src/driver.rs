@@ -185,8 +185,8 @@ impl<H: Hands> Driver<H> {
         let now = self.clock.now();
         if self.scheduler.is_due(now) {
             self.recording.step(now, || Step::OnTime);
+            self.scheduler.on_time(now);
         }
-        self.scheduler.on_time(now);
     }
 
     fn hear(&mut self, input: Input) {
@@ -234,10 +234,11 @@ impl<H: Hands> Driver<H> {
             return false;
         }
         for tried in 0..PODS_AT_ONCE {
-            let now = self.clock.now();
-            if self.scheduler.queue().has_next() {
-                self.recording.step(now, || Step::Cycle);
+            if !self.scheduler.queue().has_next() {
+                return tried > 0;
             }
+            let now = self.clock.now();
+            self.recording.step(now, || Step::Cycle);
             if !self.scheduler.schedule_one(now) {
                 return tried > 0;
             }

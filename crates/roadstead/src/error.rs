@@ -47,6 +47,11 @@ pub(crate) enum Error {
     Recording(ReadError),
     #[error("error: {0}")]
     Replay(ReplayError),
+    #[error(
+        "error: the comparison cannot be relied on: the recorded run itself is not reproduced from \
+         step {0} on; replay it without --config"
+    )]
+    NotReproduced(u64),
     #[error("error: {file}: cannot read: {error}")]
     Unreadable { file: String, error: io::Error },
     #[error("error: {file}: cannot write: {error}")]

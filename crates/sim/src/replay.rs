@@ -1,15 +1,13 @@
 //! A recorded run, once more.
 
 mod effects;
+mod state;
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
-use std::time::Duration;
 
-use roadstead_cluster::{Notice, Object};
-use roadstead_model::World;
 use roadstead_queue::Time;
-use roadstead_recording::{Digest, Ending, Header, ReadError, Reader, Recorded, Step};
+use roadstead_recording::{Ending, Header, ReadError, Reader, Recorded};
 use roadstead_scheduler::config::{ConfigError, SchedulerConfiguration};
 use roadstead_scheduler::explain::Explanation;
 use roadstead_scheduler::{
@@ -18,10 +16,10 @@ use roadstead_scheduler::{
 };
 
 use crate::outcome::{Moment, Outcome};
-use crate::simulation::{Progress, not_understood, slept};
-use crate::statistics::{Journal, Noted, PodRecord, Statistics};
-use crate::wakers::Wakers;
-use effects::Effects;
+use crate::simulation::Progress;
+use crate::statistics::{Noted, PodRecord};
+pub use state::Difference;
+use state::State;
 
 /// A scheduler to which is done what was done to another, as a recording tells it, in virtual time.
 ///
@@ -38,40 +36,7 @@ pub struct Replay<X = Option<PodJournal>, R = BufReader<File>> {
     state: State<X>,
 }
 
-/// All that changes as a replay goes on.
-struct State<X> {
-    scheduler: Scheduler<Noted<X>>,
-    world: World,
-    wakers: Wakers,
-    statistics: Statistics,
-    effects: Effects,
-    troubles: Vec<String>,
-    start: Time,
-    now: Time,
-    cycles: u64,
-    steps: u64,
-    digest: Digest,
-    /// How many commands the marks say there were.
-    marked: u64,
-    difference: Option<Difference>,
-    /// Whether a cycle may follow that is the first after something else.
-    is_first_cycle: bool,
-}
-
-/// Where a replay first came to something else than the recorded run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The number of the step after which it shows.
-    pub step: u64,
-    /// When that was, since the start.
-    pub at: Duration,
-    /// How many commands the recorded run had come to.
-    pub recorded: u64,
-    /// How many the replay had come to.
-    pub replayed: u64,
-}
-
-/// What a scheduler was told to do, and hears of, when it was asked to replay.
+/// Why no scheduler can be made for a recording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -276,148 +241,6 @@ impl<R: Read + Seek> Replay<Option<PodJournal>, R> {
     #[must_use]
     pub fn history(&self, pod: &PodKey) -> Option<History> {
         self.state.scheduler.queue().observer().1.as_ref()?.history(pod)
-    }
-}
-
-impl<X: Observer> State<X> {
-    fn new(header: &Header, setup: Setup, extra: X) -> Self {
-        let Setup { world, profiles, queue } = setup;
-        let wakers = Wakers::new(&profiles);
-        let observers = (Some(Journal::default()), extra);
-        Self {
-            scheduler: Scheduler::new(queue, profiles, observers, header.seed),
-            world,
-            wakers,
-            statistics: Statistics::default(),
-            effects: Effects::default(),
-            troubles: Vec::new(),
-            start: header.start(),
-            now: header.start(),
-            cycles: 0,
-            steps: 0,
-            digest: Digest::default(),
-            marked: 0,
-            difference: None,
-            is_first_cycle: true,
-        }
-    }
-
-    /// Does a step, and returns what came out.
-    fn perform(&mut self, recorded: Recorded) -> Vec<Command> {
-        let Recorded { number, at, step } = recorded;
-        self.steps = number + 1;
-        if at > self.now {
-            self.advance(at);
-        }
-        match step {
-            Step::Set(object) => self.show(&object, true),
-            Step::Gone(object) => self.show(&object, false),
-            Step::Bound { uid, result } => {
-                let time = self.since_start();
-                self.effects.bound(&uid, &result, &mut self.statistics, time);
-                self.scheduler.bound(&uid, result, at);
-            }
-            Step::Written { uid, result } => self.scheduler.written(&uid, result, at),
-            Step::Evicted { preemptor, result } => {
-                self.effects.evicted(&preemptor, &result, &mut self.statistics);
-                self.scheduler.evicted(&preemptor, &result, at);
-            }
-            Step::OnTime => self.scheduler.on_time(at),
-            Step::Cycle => {
-                if std::mem::take(&mut self.is_first_cycle) {
-                    self.statistics.note_depth(&self.scheduler, self.since_start());
-                }
-                if self.scheduler.schedule_one(at) {
-                    self.cycles += 1;
-                    self.statistics.count_attempt(self.since_start());
-                }
-            }
-            Step::Verify { budget } => {
-                let budget = usize::try_from(budget).unwrap_or(usize::MAX);
-                let missed = self.scheduler.verify_wakeups(budget, at);
-                self.troubles.extend(missed.iter().map(slept));
-            }
-            Step::Trouble(trouble) => self.troubles.push(trouble),
-            Step::Decided { commands, digest } => {
-                self.marked += commands;
-                let is_same = self.digest.commands() == self.marked && self.digest.end() == digest;
-                self.compare(is_same, number, self.marked);
-            }
-            Step::Ended { commands, digest } => {
-                let is_same = self.digest.commands() == commands && self.digest.value() == digest;
-                self.compare(is_same, number, commands);
-            }
-            // A reader of this version knows no others.
-            _ => {}
-        }
-        let commands: Vec<Command> = self.scheduler.commands().collect();
-        let time = self.since_start();
-        for command in &commands {
-            self.digest.add(command);
-            self.effects.command(command, &mut self.statistics, time);
-        }
-        commands
-    }
-
-    fn show(&mut self, object: &Object, is_there: bool) {
-        let (now, time) = (self.now, self.since_start());
-        let notice = match Notice::of(object, &mut self.world) {
-            Ok(Some(notice)) => notice,
-            Ok(None) => return,
-            Err(error) => return self.troubles.push(not_understood(object, &error)),
-        };
-        if let (Notice::Pod(pod), Object::Pod(shown)) = (&notice, object) {
-            if is_there {
-                self.statistics.pod_shown(pod, shown, time);
-                self.effects.shown(pod, &mut self.statistics, time);
-            } else {
-                self.statistics.pod_gone(pod, time);
-            }
-        }
-        match is_there {
-            true => notice.tell(&mut self.scheduler, now),
-            false => notice.tell_gone(&mut self.scheduler, now),
-        }
-    }
-
-    fn compare(&mut self, is_same: bool, step: u64, recorded: u64) {
-        if !is_same && self.difference.is_none() {
-            let replayed = self.digest.commands();
-            let at = self.now - self.start;
-            self.difference = Some(Difference { step, at, recorded, replayed });
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            now: self.since_start(),
-            bound: self.statistics.bound_count(),
-            waiting: self.scheduler.queue().counts().waiting(),
-            cycles: self.cycles,
-        }
-    }
-
-    fn advance(&mut self, next: Time) {
-        let now = self.since_start();
-        self.statistics.note_depth(&self.scheduler, now);
-        let then = Time::ZERO + (next - self.start);
-        if self.statistics.is_in_another_bucket(now, then) {
-            self.statistics.sample(&self.scheduler, now);
-        }
-        self.now = next;
-        self.is_first_cycle = true;
-    }
-
-    /// Takes down how things are, for an outcome as of now.
-    fn take_stock(&mut self) {
-        let now = self.since_start();
-        self.statistics.note_depth(&self.scheduler, now);
-        self.statistics.sample(&self.scheduler, now);
-    }
-
-    /// Outcomes count from the start of the run, whatever clock the scheduler has.
-    fn since_start(&self) -> Time {
-        Time::ZERO + (self.now - self.start)
     }
 }
 

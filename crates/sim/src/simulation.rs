@@ -290,8 +290,8 @@ impl Simulation {
         self.deliver()?;
         if self.scheduler.is_due(self.now) {
             self.record(|| Step::OnTime);
+            self.scheduler.on_time(self.now);
         }
-        self.scheduler.on_time(self.now);
         self.deliver()?;
         self.statistics.note_depth(&self.scheduler, self.now);
         loop {
@@ -312,9 +312,10 @@ impl Simulation {
     }
 
     fn schedule_one(&mut self) -> bool {
-        if self.scheduler.queue().has_next() {
-            self.record(|| Step::Cycle);
+        if !self.scheduler.queue().has_next() {
+            return false;
         }
+        self.record(|| Step::Cycle);
         self.scheduler.schedule_one(self.now)
     }
 

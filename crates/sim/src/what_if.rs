@@ -3,6 +3,7 @@
 //! The rules are those of docs/replay.md: what came from outside comes again, what followed from
 //! the recorded scheduler's own decisions follows from the other one's.
 
+mod claims;
 mod comparison;
 mod course;
 mod learning;

@@ -3,14 +3,14 @@
 mod told;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use roadstead_queue::Time;
-use roadstead_recording::Reader;
+use roadstead_recording::{Ending, Reader};
 use roadstead_scheduler::{Journal, Registry};
-use roadstead_sim::{PodKey, Replay as Replayed, setup_of};
+use roadstead_sim::{Difference, PodKey, Replay as Replayed, setup_of, setup_with, what_if};
 
 use super::sim::{explaining, parse_duration};
 use crate::error::Error;
@@ -22,7 +22,8 @@ use told::{Told, WithReplay};
 ///
 /// Takes a file that was made by --record of run, serve or sim. The scheduler is told again what it
 /// was told then, with the configuration and the seed of then, and decides the same: whether it
-/// does is checked with every decision.
+/// does is checked with every decision. With --config it says what another configuration would have
+/// changed; docs/replay.md has the rules for that.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Replay {
@@ -31,6 +32,10 @@ pub(crate) struct Replay {
     /// Stop at this time after the start, such as 90s, 1h30m, 48h: everything is told as of then.
     #[arg(long, visible_alias = "at", value_name = "DURATION", value_parser = parse_duration)]
     until: Option<Duration>,
+    /// Instead, run what came from outside under this configuration, a KubeSchedulerConfiguration,
+    /// and say which pods would have been placed sooner, later, elsewhere, or not.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["report", "pods", "explain"])]
+    config: Option<PathBuf>,
     /// Also write a page with plots over time, which a browser shows without anything else.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -42,7 +47,7 @@ pub(crate) struct Replay {
     /// is the default one.
     #[arg(long, value_name = "[NAMESPACE/]POD")]
     explain: Vec<String>,
-    /// human: a summary. json: the whole outcome.
+    /// human: a summary. json: the whole outcome, or with --config every pod in both runs.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Human)]
     output: Output,
 }
@@ -63,26 +68,68 @@ Examples:
   roadstead replay rush.rec                       the same summary once more, checked
   roadstead replay rush.rec --until 12m --explain default/serve-17
                                                   why did that pod wait at that time?
-  roadstead replay rush.rec --until 25m --report then.html";
+  roadstead replay rush.rec --until 25m --report then.html
+  roadstead replay rush.rec --config other.yaml   what would another configuration have changed?";
 
 impl Replay {
     pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
         let reader = Reader::open(&self.file).map_err(Error::Recording)?;
-        self.replay(reader, registry, out)
+        match &self.config {
+            Some(file) => self.compare(reader, file, registry, out),
+            None => self.replay(reader, registry, out),
+        }
+    }
+
+    /// Says what another configuration would have changed.
+    fn compare(
+        &self,
+        reader: Reader,
+        file: &Path,
+        registry: &Registry,
+        out: &mut dyn Write,
+    ) -> Result<u8, Error> {
+        let configuration = super::config::read(file, registry)?;
+        let header = reader.header();
+        let other = setup_with(header, &configuration, registry).map_err(Error::Replay)?;
+        let recorded = setup_of(header, reader.file(), registry).map_err(Error::Replay)?;
+        let until = self.until.map(|until| header.start() + until);
+        let compared = what_if(reader, recorded, other, until).map_err(Error::Recording)?;
+        match self.output {
+            Output::Human => {
+                print::comparison(&compared, out)?;
+                if let Some(Ending::Cut { byte, of }) = compared.ending {
+                    writeln!(
+                        out,
+                        "\nThe recording is cut at byte {byte} of {of}: all before that."
+                    )?;
+                }
+            }
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut *out, &compared)?;
+                writeln!(out)?;
+            }
+        }
+        match compared.difference {
+            None => Ok(FINE),
+            Some(Difference { step, .. }) => Err(Error::NotReproduced(step)),
+        }
     }
 
     /// Replays the run as it was.
     fn replay(
         &self,
-        reader: Reader,
+        mut reader: Reader,
         registry: &Registry,
         out: &mut dyn Write,
     ) -> Result<u8, Error> {
         let setup = setup_of(reader.header(), reader.file(), registry).map_err(Error::Replay)?;
-        let until = self.until.map(|until| reader.header().start() + until);
+        let start = reader.header().start();
+        let until = self.until.map(|until| start + until);
+        let end = reader.find_end().map_err(Error::Recording)?;
+        let length = until.map_or(end, |until| until.min(end)) - start;
         let journal = (!self.explain.is_empty()).then(|| Journal::new(explaining::limits()));
         let mut replayed = Replayed::new(reader, setup, journal);
-        let mut line = ProgressLine::new(self.until.map(|until| Time::ZERO + until));
+        let mut line = ProgressLine::new(Some(Time::ZERO + length));
         let ran = replayed.run_to(until, &mut |progress| line.update(progress));
         drop(line);
         ran.map_err(Error::Recording)?;

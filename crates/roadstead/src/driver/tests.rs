@@ -11,7 +11,10 @@ use roadstead_cluster::kubernetes::election::Leadership;
 use roadstead_cluster::kubernetes::writing::Limits;
 use roadstead_cluster::kubernetes::{WatchOptions, Watching, watch};
 use roadstead_cluster::manifests;
-use roadstead_scheduler::{JournalLimits, Scheduler, Setup};
+use roadstead_recording::{Ending, Header, Reader, Recorder, Source};
+use roadstead_scheduler::config::SchedulerConfiguration;
+use roadstead_scheduler::{Journal, JournalLimits, PodKey, Registry, Scheduler, Setup};
+use roadstead_sim::{Replay, setup_of};
 use tokio::time::{Instant, sleep};
 
 use super::*;
@@ -89,6 +92,58 @@ async fn a_pod_that_fits_nowhere_is_told_why_and_bound_once_there_is_room() {
     running.end().await;
 }
 
+#[tokio::test]
+async fn what_is_recorded_replays_to_the_same_decisions_and_journal() {
+    let file = std::env::temp_dir().join(format!("roadstead-driver-{}.rec", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    let clock = Clock::new();
+    let configuration = SchedulerConfiguration::new(Registry::default().known());
+    let header = Header::new(Source::Run, configuration.to_json(), 0).starting(clock.now());
+    let recorder = Recorder::create(&file, &header).expect("a new file");
+    let (cluster, running) = run_recorded(Orders::Schedule, clock, Recording::new(Some(recorder)));
+    cluster.load(&pods("early", 20));
+    cluster.load(&nodes(1));
+    cluster.load(&pods("pod", 150));
+    cluster.wait_until("one node is full", |c| c.bound() == 110).await;
+    // Explanations in between are no part of it.
+    let explain = |scheduler: &mut Observed, now| {
+        let keys: Vec<_> = scheduler.known_pods().cloned().collect();
+        keys.iter().filter_map(|key| scheduler.explain(key, now)).count()
+    };
+    assert_eq!(running.questions.ask(explain).await, Some(170));
+    cluster.load(&nodes(2).replace("node-0", "another"));
+    cluster.wait_until("all are bound", |c| c.bound() == 170).await;
+    let histories = |scheduler: &mut Observed, _| {
+        let journal = &scheduler.queue().observer().1;
+        let keys: Vec<PodKey> = journal.pods().cloned().collect();
+        keys.iter().filter_map(|key| journal.history(key)).collect::<Vec<_>>()
+    };
+    let until = Instant::now() + PATIENCE;
+    while running.questions.ask(|scheduler, _| scheduler.bindings()).await != Some(0) {
+        assert!(Instant::now() < until, "the bindings are answered");
+        sleep(Duration::from_millis(5)).await;
+    }
+    let recorded = running.questions.ask(histories).await.expect("it runs");
+    running.end().await;
+
+    let reader = Reader::open(&file).expect("it was recorded");
+    let setup = setup_of(reader.header(), reader.file(), &Registry::default()).expect("defaults");
+    let journal = Journal::new(JournalLimits::default());
+    let mut replayed = Replay::new(reader, setup, Some(journal));
+    replayed.run_to(None, &mut |_| ()).expect("it is whole");
+    assert_eq!(replayed.difference(), None);
+    assert_eq!(replayed.ending(), Some(Ending::Complete));
+    assert!(replayed.decisions() >= 170, "{} decisions", replayed.decisions());
+    assert_eq!(replayed.outcome().counts.placed, 170);
+    assert_eq!(recorded.len(), 170);
+    for history in recorded {
+        let text = roadstead_model::Text::unshared;
+        let key = PodKey { namespace: text(&history.namespace), name: text(&history.name) };
+        assert_eq!(replayed.history(&key), Some(history));
+    }
+    std::fs::remove_file(&file).expect("it is ours");
+}
+
 struct Shared {
     cluster: SharedCluster,
 }
@@ -134,7 +189,10 @@ impl Running {
 }
 
 fn run(orders: Orders) -> (Shared, Running) {
-    let clock = Clock::new();
+    run_recorded(orders, Clock::new(), Recording::default())
+}
+
+fn run_recorded(orders: Orders, clock: Clock, recording: Recording) -> (Shared, Running) {
     let cluster = Cluster::new(embedded::Config::default());
     let cluster = SharedCluster::new(cluster, move || clock.now());
     let client = Client::new(cluster.service(), "default");
@@ -159,7 +217,7 @@ fn run(orders: Orders) -> (Shared, Running) {
         orders: ordered,
         on_synced: Some(Box::new(move || synced.store(true, Ordering::Release))),
         verifies_wakeups: true,
-        recording: Recording::default(),
+        recording,
     };
     let (questions, thread) = driver.start().expect("a thread");
     let watching = watch(client, inputs, WatchOptions::default());

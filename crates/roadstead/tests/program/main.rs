@@ -3,6 +3,7 @@
 mod broken;
 mod config;
 mod explain;
+mod replay;
 mod scenarios;
 mod sim;
 mod testing;

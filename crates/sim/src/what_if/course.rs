@@ -1,6 +1,6 @@
 //! The other run: what came from outside, a scheduler, and what follows from its decisions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use roadstead_queue::Time;
 use roadstead_recording::{Header, ReadError, Reader, Recorded, Step};
 use roadstead_scheduler::{Command, Condition, Scheduler, Setup};
 
+use super::claims::ClaimHappened;
 use super::learning::{Learned, Life};
 use super::pods;
 
@@ -25,6 +26,8 @@ pub(super) struct Course<'a> {
     /// follows from decisions after it.
     agenda: BTreeMap<(Time, u64), Event>,
     planned: u64,
+    /// Of what followed from writes, the first steps of what has been planned.
+    followed: BTreeSet<u64>,
     /// Pods as they are in this run, by uid.
     pods: HashMap<String, Arc<Pod>>,
     /// Where and when pods were placed, by uid.
@@ -42,6 +45,8 @@ enum Event {
         uid: String,
         node: Text,
     },
+    /// A claim or its volume changes, since something was written for it.
+    Object(Object),
     Written {
         uid: Text,
     },
@@ -80,6 +85,7 @@ impl<'a> Course<'a> {
             now: header.start(),
             agenda: BTreeMap::new(),
             planned: 0,
+            followed: BTreeSet::new(),
             pods: HashMap::new(),
             placed: HashMap::new(),
             evicted: 0,
@@ -101,7 +107,7 @@ impl<'a> Course<'a> {
             self.now = self.now.max(due);
             while self.is_next(next.as_ref()) {
                 let Some(recorded) = next.take() else { break };
-                self.outside(recorded.step);
+                self.outside(recorded);
                 next = outside(reader)?;
             }
             self.settle();
@@ -154,8 +160,9 @@ impl<'a> Course<'a> {
                 self.plan(now + delays.bound, Event::Bound { uid, node });
                 self.plan(now + delays.shown, shown);
             }
-            Command::Write { for_pod, .. } => {
+            Command::Write { for_pod, write } => {
                 self.plan(now + delays.written, Event::Written { uid: for_pod.uid.clone() });
+                self.follow(self.learned.claims.course(&write));
             }
             Command::PatchStatus { pod, condition, nominated_node } => {
                 let uid = pod.uid.to_string();
@@ -173,6 +180,16 @@ impl<'a> Course<'a> {
                 self.plan(now + gone, Event::Gone { uid: uid() });
             }
             Command::RecordEvent(_) => {}
+        }
+    }
+
+    /// What followed from the first write for a claim follows from the first one here.
+    fn follow(&mut self, course: &[ClaimHappened]) {
+        let Some(first) = course.first() else { return };
+        if self.followed.insert(first.step) {
+            for ClaimHappened { after, step, object } in course {
+                self.agenda.insert((self.now + *after, *step), Event::Object(object.clone()));
+            }
         }
     }
 
@@ -196,6 +213,7 @@ impl<'a> Course<'a> {
                 self.scheduler.bound(&uid, result, now);
             }
             Event::Shown { uid, node } => self.bind(uid, &node),
+            Event::Object(object) => self.tell(&object, true),
             Event::Written { uid } => self.scheduler.written(&uid, Ok(()), now),
             Event::Evicted { preemptor } => self.scheduler.evicted(&preemptor, &Ok(()), now),
             Event::Marked { uid } => self.change(&uid, |pod| pods::marked(pod, now)),
@@ -242,7 +260,8 @@ impl<'a> Course<'a> {
     }
 
     /// Something came from outside, or followed from what the recorded scheduler did.
-    fn outside(&mut self, step: Step) {
+    fn outside(&mut self, recorded: Recorded) {
+        let Recorded { step, number, .. } = recorded;
         match step {
             Step::Set(Object::Pod(pod)) => self.pod_set(pod),
             Step::Gone(Object::Pod(pod)) => {
@@ -251,6 +270,7 @@ impl<'a> Course<'a> {
                     self.go(uid);
                 }
             }
+            Step::Set(object) if self.learned.claims.follows(&object, number) => {}
             Step::Set(object) => self.tell(&object, true),
             Step::Gone(object) => self.tell(&object, false),
             _ => {}

@@ -13,6 +13,7 @@ use roadstead_queue::Time;
 use roadstead_recording::{ReadError, Recorded, Step};
 use roadstead_scheduler::Command;
 
+use super::claims::Claims;
 use super::pods::{is_finished, is_leaving, node_of};
 use crate::replay::Replay;
 use crate::statistics::PodRecord;
@@ -24,6 +25,8 @@ pub(super) struct Learned {
     pub(super) pods: Vec<PodRecord>,
     /// What became of the pods that the recorded scheduler bound or evicted, by uid.
     pub(super) lives: HashMap<String, Life>,
+    /// What became of claims whose volumes it chose.
+    pub(super) claims: Claims,
     pub(super) delays: Delays,
     /// When the first pod was tried: before that, not everything was known.
     pub(super) first_cycle: Option<Time>,
@@ -133,6 +136,7 @@ impl Student {
         match step {
             Step::Set(Object::Pod(pod)) => self.pod_shown(pod, *number, *at),
             Step::Gone(Object::Pod(pod)) => self.pod_gone(pod, *number, *at),
+            Step::Set(object) => self.learned.claims.shown(object, *number, *at),
             Step::Bound { uid, result: Ok(()) } => {
                 sample(&mut self.samples.bound, self.binds.remove(uid.as_str()), *at);
             }
@@ -159,7 +163,8 @@ impl Student {
                 self.binds.insert(uid.clone(), at);
                 self.shows.insert(uid, at);
             }
-            Command::Write { for_pod, .. } => {
+            Command::Write { for_pod, write } => {
+                self.learned.claims.written(write, at);
                 self.writes.entry(for_pod.uid.to_string()).or_default().push_back(at);
             }
             Command::Evict { victim, preemptor } => {

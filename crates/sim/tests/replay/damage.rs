@@ -9,12 +9,12 @@ use crate::testing::{header, reader, record, replay, seeds};
 
 #[test]
 fn a_recording_that_is_cut_anywhere_replays_up_to_the_cut_and_says_so() {
-    for seed in seeds(6) {
+    for seed in seeds(4) {
         let (_, bytes) = record("cut", seed);
         let steps = all_steps(bytes.clone());
         let begin = bytes.len() - blocks_length(&bytes);
         let mut random = Random::new(seed ^ 0xc07);
-        for _ in 0..40 {
+        for _ in 0..25 {
             let cut = begin + random.below((bytes.len() - begin) as u64) as usize;
             let mut replayed = replay(bytes[..cut].to_vec());
             replayed.run_to(None, &mut |_| ()).expect("a cut is no error");
@@ -47,12 +47,12 @@ fn a_recording_that_is_cut_in_its_header_is_refused() {
 #[test]
 fn a_flipped_byte_is_found_and_nothing_wrong_is_replayed() {
     let (mut cut, mut damaged) = (0, 0);
-    for seed in seeds(6) {
+    for seed in seeds(4) {
         let (_, bytes) = record("flipped", seed);
         let steps = all_steps(bytes.clone());
         let begin = bytes.len() - blocks_length(&bytes);
         let mut random = Random::new(seed ^ 0xf11b);
-        for _ in 0..40 {
+        for _ in 0..25 {
             let at = begin + random.below((bytes.len() - begin) as u64) as usize;
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << random.below(8);

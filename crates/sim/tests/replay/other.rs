@@ -18,7 +18,7 @@ use crate::testing::{reader, record_simulation, record_with, seeds};
 #[test]
 fn the_same_configuration_changes_nothing_of_a_run_without_faults() {
     let (mut placed, mut evicted) = (0, 0);
-    for seed in seeds(60) {
+    for seed in seeds(40) {
         let (_, bytes) = record_with("same", seed, Faults::default());
         let compared = compare(reader(bytes), None);
         let changed: Vec<&PodComparison> = compared.pods.iter().filter(is_changed).collect();

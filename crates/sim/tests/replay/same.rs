@@ -11,7 +11,7 @@ use crate::testing::{Replayed, reader, record, record_with, replay, seeds};
 #[test]
 fn a_run_with_faults_replays_to_the_same_decisions_and_journal() {
     let (mut decisions, mut failed) = (0, 0);
-    for seed in seeds(60) {
+    for seed in seeds(40) {
         let (run, bytes) = record("faults", seed);
         let mut replayed = replay(bytes);
         while let Some((recorded, _)) = replayed.step().expect("it is whole") {
@@ -27,7 +27,7 @@ fn a_run_with_faults_replays_to_the_same_decisions_and_journal() {
 
 #[test]
 fn without_faults_the_whole_outcome_is_the_same() {
-    for seed in seeds(20) {
+    for seed in seeds(15) {
         let (run, bytes) = record_with("outcome", seed, Faults::default());
         let mut replayed = replay(bytes);
         replayed.run_to(None, &mut |_| ()).expect("it is whole");
@@ -42,7 +42,7 @@ fn without_faults_the_whole_outcome_is_the_same() {
 #[test]
 fn a_pod_that_is_explained_at_any_moment_leaves_all_decisions_as_they_were() {
     let mut explained = 0;
-    for seed in seeds(20) {
+    for seed in seeds(15) {
         let (run, bytes) = record("explained", seed);
         let mut replayed = replay(bytes);
         let mut random = Random::new(seed ^ 0xbeef);
