@@ -1,5 +1,6 @@
 //! `roadstead replay`: a recorded run once more, in virtual time.
 
+mod showing;
 mod told;
 
 use std::io::Write;
@@ -47,6 +48,12 @@ pub(crate) struct Replay {
     /// is the default one.
     #[arg(long, value_name = "[NAMESPACE/]POD")]
     explain: Vec<String>,
+    /// Show it in a browser instead: the dashboard at that time, or at the end, and at any other.
+    #[arg(long, conflicts_with_all = ["config", "report", "pods", "explain", "output"])]
+    serve: bool,
+    /// The port of 127.0.0.1 for the dashboard; 0 takes one that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 10260, requires = "serve")]
+    port: u16,
     /// human: a summary. json: the whole outcome, or with --config every pod in both runs.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Human)]
     output: Output,
@@ -69,11 +76,16 @@ Examples:
   roadstead replay rush.rec --until 12m --explain default/serve-17
                                                   why did that pod wait at that time?
   roadstead replay rush.rec --until 25m --report then.html
+  roadstead replay rush.rec --serve               look at any moment of it in a browser
   roadstead replay rush.rec --config other.yaml   what would another configuration have changed?";
 
 impl Replay {
     pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
         let reader = Reader::open(&self.file).map_err(Error::Recording)?;
+        if self.serve {
+            let at = self.until.map(|until| reader.header().start() + until);
+            return showing::show(reader, at, self.port, registry, out);
+        }
         match &self.config {
             Some(file) => self.compare(reader, file, registry, out),
             None => self.replay(reader, registry, out),

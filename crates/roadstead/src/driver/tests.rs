@@ -114,9 +114,9 @@ async fn what_is_recorded_replays_to_the_same_decisions_and_journal() {
     cluster.load(&nodes(2).replace("node-0", "another"));
     cluster.wait_until("all are bound", |c| c.bound() == 170).await;
     let histories = |scheduler: &mut Observed, _| {
-        let journal = &scheduler.queue().observer().1;
-        let keys: Vec<PodKey> = journal.0.pods().cloned().collect();
-        keys.iter().filter_map(|key| journal.0.history(key)).collect::<Vec<_>>()
+        let journal = observing::journal(scheduler);
+        let keys: Vec<PodKey> = journal.pods().cloned().collect();
+        keys.iter().filter_map(|key| journal.history(key)).collect::<Vec<_>>()
     };
     let until = Instant::now() + PATIENCE;
     while running.questions.ask(|scheduler, _| scheduler.bindings()).await != Some(0) {
