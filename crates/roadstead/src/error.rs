@@ -10,6 +10,7 @@ use roadstead_scheduler::config::ConfigError;
 use roadstead_sim::openb::TraceError;
 use roadstead_sim::{InputError, RunError, SetupError};
 
+use crate::commands::asking::AskError;
 use crate::serving::ServingError;
 
 /// Why the program did not do what it was asked.
@@ -48,6 +49,10 @@ pub(crate) enum Error {
          configuration, or make each a plugin (see examples/gpu-keeper)"
     )]
     Extenders,
+    #[error("error: {0}")]
+    Ask(AskError),
+    #[error("error: --watch: documents (-o json, -o yaml) have no end then; use -o table or wide")]
+    WatchedDocument,
     #[error("error: {0}")]
     Connect(ConnectError),
     #[error("error: {0}")]

@@ -14,6 +14,7 @@ mod clock;
 mod commands;
 mod driver;
 mod error;
+mod explained;
 mod input;
 mod logging;
 mod observing;
@@ -29,7 +30,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, run, sim};
+use crate::commands::{completions, config, explain, queue, run, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -47,6 +48,8 @@ struct Program {
 enum Command {
     Sim(sim::Sim),
     Run(Box<run::Run>),
+    Queue(queue::Queue),
+    Explain(explain::Explain),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -58,6 +61,8 @@ Examples:
   kubectl get nodes,pods -A -o yaml | roadstead sim -
                                                   what would this cluster do with its pods?
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
+  roadstead queue -A                              what waits in a running scheduler, and where
+  roadstead explain default/web-0                 why a pod waits there, and what would place it
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -84,6 +89,8 @@ pub fn run(registry: &Registry) -> ExitCode {
     let done = match program.command {
         Command::Sim(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
+        Command::Queue(command) => command.run(&mut out),
+        Command::Explain(command) => command.run(&mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

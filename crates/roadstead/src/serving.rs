@@ -18,6 +18,7 @@ mod guard;
 mod health;
 mod listening;
 mod options;
+mod page;
 mod process;
 mod reviews;
 mod source;
@@ -42,6 +43,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use api::Stage;
 use authentication::Authentication;
 use authorities::Authorities;
 use authorization::Authorization;
@@ -56,6 +58,11 @@ pub(crate) use health::Health;
 pub(crate) use options::ServingOptions;
 pub(crate) use process::ProcessMetrics;
 pub(crate) use source::{Answer, Source, Unavailable};
+
+/// The API of a scheduler, and the page that shows it.
+pub(crate) fn shown(stage: Arc<dyn Stage>) -> Router {
+    api::routes(stage).merge(page::routes()).layer(middleware::map_response(page::protect))
+}
 
 /// The ports of a running scheduler. Dropped, it closes them at once.
 pub(crate) struct Serving {

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::driver::{Driver, Orders};
 use crate::error::Error;
 use crate::observing;
-use crate::serving::{ProcessMetrics, Served, Serving, api};
+use crate::serving::{self, ProcessMetrics, Served, Serving};
 use crate::{FAILED, FINE};
 
 impl Run {
@@ -103,7 +103,7 @@ impl Run {
             health: Arc::clone(&health),
             process: Arc::clone(&process),
             cluster: Some(client.clone()),
-            more: api::routes(source),
+            more: serving::shown(source),
         };
         let serving = Serving::start(&self.serving, served).await.map_err(Error::Serving)?;
         for (scheme, address) in

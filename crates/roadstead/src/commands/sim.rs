@@ -148,7 +148,7 @@ impl Sim {
                 }
                 for explained in &explained {
                     writeln!(out)?;
-                    explained.print(out)?;
+                    write!(out, "{explained}")?;
                 }
             }
             Output::Json => {

@@ -3,39 +3,53 @@
 //! One file a resource. Handlers ask a [`Stage`], which hands their questions to the scheduler's
 //! thread. Whatever goes wrong is answered in one shape ([`Problem`]).
 
+mod activity;
 mod changes;
+mod nodes;
+mod openapi;
 mod parameters;
+mod pods;
 mod problem;
+mod queue;
 mod replay;
 #[allow(dead_code, reason = "the commands that change a cluster or replay one use the rest")]
 mod stage;
 mod status;
+mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use axum::routing::{MethodRouter, any, delete, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 pub(in crate::serving) use problem::Problem;
 #[allow(unused_imports, reason = "the same")]
 pub(crate) use stage::{
     Applied, Change, Changes, Epoch, Manifests, Mode, Refusal, Replay, Span, Stage, Standing,
 };
+use stream::Streams;
 
 /// What the handlers look at.
 #[derive(Clone)]
 struct Api {
     stage: Arc<dyn Stage>,
+    streams: Arc<Streams>,
+    /// How many pods may be explained at once.
+    explanations: Arc<Semaphore>,
 }
 
 /// The routes of the API over a scheduler.
 pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
-    let api = Api { stage };
+    let streams = Arc::new(Streams::new());
+    let api = Api { stage, streams, explanations: Arc::new(Semaphore::new(1)) };
     let mut router = Router::new();
     for (path, allow, handlers) in paths() {
         let refuse = move || async move {
@@ -45,17 +59,29 @@ pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
     }
     let nowhere =
         || async { Problem::not_found("there is no such path; /api/v1/openapi.json lists all") };
-    router.route("/api", any(nowhere)).route("/api/{*path}", any(nowhere)).with_state(api)
+    router
+        .route("/api", any(nowhere))
+        .route("/api/", any(nowhere))
+        .route("/api/{*path}", any(nowhere))
+        .with_state(api)
 }
 
 /// Every path, the methods that it takes, and what answers them.
 fn paths() -> Vec<(&'static str, &'static str, MethodRouter<Api>)> {
+    let pod = get(pods::show).delete(changes::delete_pod);
+    let node = get(nodes::show).delete(changes::delete_node);
     vec![
         ("/api/v1/status", "GET, HEAD", get(status::show)),
-        ("/api/v1/nodes/{name}", "GET, HEAD, DELETE", delete(changes::delete_node)),
-        ("/api/v1/pods/{namespace}/{name}", "GET, HEAD, DELETE", delete(changes::delete_pod)),
+        ("/api/v1/queue", "GET, HEAD", get(queue::list)),
+        ("/api/v1/pods", "GET, HEAD", get(pods::find)),
+        ("/api/v1/pods/{namespace}/{name}", "GET, HEAD, DELETE", pod),
+        ("/api/v1/nodes", "GET, HEAD", get(nodes::list)),
+        ("/api/v1/nodes/{name}", "GET, HEAD, DELETE", node),
+        ("/api/v1/activity", "GET, HEAD", get(activity::show)),
+        ("/api/v1/stream", "GET, HEAD", get(stream::open)),
         ("/api/v1/manifests", "POST", post(changes::apply)),
         ("/api/v1/replay", "POST", post(replay::seek)),
+        ("/api/v1/openapi.json", "GET, HEAD", get(openapi::show)),
     ]
 }
 

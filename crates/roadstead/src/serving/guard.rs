@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
-use http::header::{CACHE_CONTROL, HOST};
-use http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, HOST, ORIGIN};
+use http::{HeaderValue, Method, StatusCode};
 use rustls::pki_types::CertificateDer;
 
 use super::answers;
+use super::api::Problem;
 use super::authentication::Authentication;
 use super::authorization::{Authorization, Decision};
 use super::user::User;
@@ -37,7 +38,8 @@ pub(super) async fn secure(
         Ok(user) => user,
         Err(error) => {
             tracing::debug!(%error, "unable to authenticate a request");
-            return answers::unauthorized();
+            let message = "the token or certificate is nobody's that the API server knows";
+            return refused(&request, StatusCode::UNAUTHORIZED, message, answers::unauthorized);
         }
     };
     let path = request.uri().path();
@@ -46,11 +48,18 @@ pub(super) async fn secure(
         match guard.authorization.decide(&user, &verb, path).await {
             Ok(Decision::Allowed) => {}
             Ok(Decision::Denied(reason)) => {
-                return answers::forbidden(&user, &verb, path, &reason);
+                let message = format!("{} may not {verb} {path}", user.name);
+                return refused(&request, StatusCode::FORBIDDEN, &message, || {
+                    answers::forbidden(&user, &verb, path, &reason)
+                });
             }
             Err(error) => {
                 tracing::warn!(%error, path, "unable to authorize a request");
-                return answers::internal_error(path, &error);
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                let message = "the API server did not say whether that is allowed";
+                return refused(&request, status, message, || {
+                    answers::internal_error(path, &error)
+                });
             }
         }
     }
@@ -64,8 +73,9 @@ pub(super) async fn insecure(mut request: Request, next: Next) -> Response {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| request.uri().host()).unwrap_or_default();
     if !is_local(host) {
-        let text = "403: plain HTTP is for localhost, 127.0.0.1 and [::1] by these names\n";
-        return answers::plain(StatusCode::FORBIDDEN, text);
+        let message = "plain HTTP is for localhost, 127.0.0.1 and [::1] by these names";
+        let plain = || answers::plain(StatusCode::FORBIDDEN, format!("403: {message}\n"));
+        return refused(&request, StatusCode::FORBIDDEN, message, plain);
     }
     request.extensions_mut().insert(User::unsecured());
     bounded(request, next).await
@@ -80,21 +90,85 @@ fn is_local(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// A handler must begin its answer in time; the answer itself may last.
+/// A handler must begin its answer in time; the answer itself may last. A page of another site may
+/// look, as far as its browser lets it, and change nothing.
 async fn bounded(request: Request, next: Next) -> Response {
+    if is_foreign(&request) {
+        let message = "a page of another site may not do this";
+        let plain = || answers::plain(StatusCode::FORBIDDEN, format!("403: {message}\n"));
+        return refused(&request, StatusCode::FORBIDDEN, message, plain);
+    }
+    let late = refused(&request, StatusCode::GATEWAY_TIMEOUT, "no answer in time", || {
+        answers::plain(StatusCode::GATEWAY_TIMEOUT, "504: no answer in time\n")
+    });
     let Ok(mut response) = tokio::time::timeout(HANDLER_TIME, next.run(request)).await else {
-        return answers::plain(StatusCode::GATEWAY_TIMEOUT, "504: no answer in time\n");
+        return late;
     };
     let cached = HeaderValue::from_static("no-cache, private");
     response.headers_mut().entry(CACHE_CONTROL).or_insert(cached);
     response
 }
 
+/// Whether a browser says that a page of another site wants something changed.
+fn is_foreign(request: &Request) -> bool {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return false;
+    }
+    let Some(origin) = request.headers().get(ORIGIN) else { return false };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+    match (origin, host) {
+        (Some((_, origin)), Some(host)) => !origin.eq_ignore_ascii_case(host),
+        _ => true,
+    }
+}
+
+/// A refusal, in the shape of what was asked.
+fn refused(
+    request: &Request,
+    status: StatusCode,
+    message: &str,
+    otherwise: impl FnOnce() -> Response,
+) -> Response {
+    let path = request.uri().path();
+    if path == "/api" || path.starts_with("/api/") {
+        return Problem::new(status, message).into_response();
+    }
+    otherwise()
+}
+
 const HANDLER_TIME: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
+
+    #[test]
+    fn pages_of_other_sites_change_nothing() {
+        let rows = [
+            ("GET", "https://evil.example", false),
+            ("HEAD", "https://evil.example", false),
+            ("POST", "", false),
+            ("POST", "http://127.0.0.1:10260", false),
+            ("DELETE", "http://127.0.0.1:10260", false),
+            ("POST", "http://127.0.0.1:10261", true),
+            ("POST", "http://127.0.0.1", true),
+            ("DELETE", "https://evil.example", true),
+            ("OPTIONS", "https://evil.example", true),
+            ("POST", "null", true),
+        ];
+        for (method, origin, expected) in rows {
+            let mut request = Request::builder().method(method).header(HOST, "127.0.0.1:10260");
+            if !origin.is_empty() {
+                request = request.header(ORIGIN, origin);
+            }
+            let request = request.body(Body::empty()).expect("it is a request");
+            assert_eq!(is_foreign(&request), expected, "{method} {origin}");
+        }
+    }
 
     #[test]
     fn only_this_machines_own_names_are_local() {

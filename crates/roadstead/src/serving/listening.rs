@@ -34,6 +34,20 @@ pub(super) struct Listening {
     limits: Limits,
 }
 
+/// Tells what lasts that the server stops. Put among the extensions of requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stopping(Option<watch::Receiver<bool>>);
+
+impl Stopping {
+    /// Waits until the server stops; for ever where none says so.
+    pub(super) async fn stopped(mut self) {
+        match &mut self.0 {
+            Some(stop) => stopped(stop).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// What a client may take. The times bound one that is slow or dead; the number bounds what all
 /// of them take together.
 #[derive(Clone, Copy, Debug)]
@@ -166,8 +180,10 @@ async fn serve(
     limits: Limits,
     mut stop: watch::Receiver<bool>,
 ) {
+    let stopping = Stopping(Some(stop.clone()));
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(stopping.clone());
         let answer = router.clone().oneshot(request.map(Body::new));
         async move { Ok::<_, Infallible>(answer.await.unwrap_or_else(|never| match never {})) }
     });

@@ -5,3 +5,5 @@ mod certificates;
 mod clients;
 mod paths;
 mod testing;
+
+pub(in crate::serving) use testing::FakeScheduler;

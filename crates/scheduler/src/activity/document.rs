@@ -21,8 +21,9 @@ pub struct ActivityDocument {
     pub totals: Totals,
     /// Moves from place to place, by cause; most frequent first.
     pub flows: Vec<Flow>,
-    /// What happened in each of the last seconds that have ended.
-    pub series: Series,
+    /// What happened in each of the last seconds that have ended; absent if it was taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// The busiest events.
     pub events: Vec<EventActivity>,
     /// The busiest hints.
@@ -196,7 +197,7 @@ impl Activity {
             counts,
             totals: self.totals,
             flows: self.flows(),
-            series: self.seconds.series(),
+            series: Some(self.seconds.series()),
             events: self.events(),
             hints: self.hints(),
             recent: self.recent(),

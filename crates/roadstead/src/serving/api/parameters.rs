@@ -5,6 +5,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::StatusCode;
 use http::request::Parts;
+use roadstead_scheduler::listing::{Mark, Sorted};
 
 use super::problem::Problem;
 
@@ -21,9 +22,9 @@ impl Parameters {
         let mut all = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode(name, true)
+            let name = decode(name)
                 .ok_or_else(|| Problem::bad_request("the query: a name is not readable"))?;
-            let value = decode(value, true).ok_or_else(|| {
+            let value = decode(value).ok_or_else(|| {
                 let problem = format!("{}: must be percent-encoded UTF-8", shown(&name));
                 Problem::bad_request(problem)
             })?;
@@ -48,8 +49,12 @@ impl Parameters {
         Err(Problem::bad_request(problem))
     }
 
-    /// The value of a parameter; an empty one is as good as none.
+    /// A text to look for; an empty one is as good as none.
     pub(super) fn text(&self, name: &'static str) -> Result<Option<&str>, Problem> {
+        Ok(self.value(name)?.filter(|value| !value.is_empty()))
+    }
+
+    fn value(&self, name: &'static str) -> Result<Option<&str>, Problem> {
         let Some((_, value)) = self.0.iter().find(|(known, _)| known == name) else {
             return Ok(None);
         };
@@ -60,12 +65,12 @@ impl Parameters {
         if value.chars().any(char::is_control) {
             return Err(Problem::field(name, "must have no control characters"));
         }
-        Ok(Some(value.as_str()).filter(|value| !value.is_empty()))
+        Ok(Some(value))
     }
 
     /// A number between 1 and `most`.
     pub(super) fn limit(&self, most: usize, default: usize) -> Result<usize, Problem> {
-        let Some(value) = self.text("limit")? else { return Ok(default) };
+        let Some(value) = self.value("limit")? else { return Ok(default) };
         // Digits alone: `+5` would be read too.
         let is_plain = value.bytes().all(|byte| byte.is_ascii_digit());
         let number = value.parse().ok().filter(|number| is_plain && (1..=most).contains(number));
@@ -80,7 +85,7 @@ impl Parameters {
         name: &'static str,
         words: &[(&str, T)],
     ) -> Result<Option<T>, Problem> {
-        let Some(value) = self.text(name)? else { return Ok(None) };
+        let Some(value) = self.value(name)? else { return Ok(None) };
         let found = words.iter().find(|(word, _)| *word == value);
         let found = found.ok_or_else(|| {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
@@ -124,6 +129,53 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for Segments<N> {
     }
 }
 
+/// In which order a list was asked for, in words and as it is meant.
+pub(super) struct Sort<S> {
+    words: String,
+    pub(super) sorted: Sorted<S>,
+}
+
+impl<S> Sort<S> {
+    /// Where the last page ended, if this is not the first.
+    pub(super) fn after(&self, parameters: &Parameters) -> Result<Option<Mark>, Problem> {
+        let Some(token) = parameters.value("continue")? else { return Ok(None) };
+        let mark = token.split_once(':').filter(|(words, _)| *words == self.words);
+        mark.and_then(|(_, mark)| Mark::parse(mark)).map(Some).ok_or_else(wrong_mark)
+    }
+}
+
+/// The order that was asked for; by default the first of these.
+pub(super) fn sorted<S: Copy>(
+    parameters: &Parameters,
+    words: &[(&'static str, S)],
+) -> Result<Sort<S>, Problem> {
+    let wanted = parameters.value("sort")?.or(words.first().map(|(word, _)| *word));
+    let wanted = wanted.unwrap_or_default();
+    let (reversed, word) = match wanted.strip_prefix('-') {
+        Some(word) => (true, word),
+        None => (false, wanted),
+    };
+    let Some((_, by)) = words.iter().find(|(known, _)| *known == word) else {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        let problem = format!(
+            "must be one of {}, with a - before it to reverse it, not {}",
+            words.join(", "),
+            shown(wanted)
+        );
+        return Err(Problem::field("sort", problem));
+    };
+    Ok(Sort { words: wanted.to_owned(), sorted: Sorted { by: *by, reversed } })
+}
+
+/// What to hand back for the next page.
+pub(super) fn marked<S>(sort: &Sort<S>, next: Option<Mark>) -> Option<String> {
+    next.map(|mark| format!("{}:{mark}", sort.words))
+}
+
+pub(super) fn wrong_mark() -> Problem {
+    Problem::field("continue", "must be what the last page of the same query said")
+}
+
 /// A body as text.
 pub(super) fn body(body: Result<Bytes, BytesRejection>) -> Result<String, Problem> {
     let body = body.map_err(|rejection| match rejection.status() {
@@ -145,8 +197,8 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// Undoes percent-encoding, and `+` for a space where that is the custom.
-fn decode(text: &str, plus_is_space: bool) -> Option<String> {
+/// Undoes percent-encoding, and `+` for a space.
+fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
@@ -159,7 +211,7 @@ fn decode(text: &str, plus_is_space: bool) -> Option<String> {
                 bytes.push(u8::from_str_radix(digits, 16).ok()?);
                 rest = tail;
             }
-            b'+' if plus_is_space => bytes.push(b' '),
+            b'+' => bytes.push(b' '),
             byte => bytes.push(byte),
         }
     }
@@ -192,7 +244,7 @@ mod tests {
     fn limits_are_whole_numbers_within_bounds() {
         let rows = [
             ("", Some(20)),
-            ("limit=", Some(20)),
+            ("limit=", None),
             ("limit=1", Some(1)),
             ("limit=100", Some(100)),
             ("limit=0", None),

@@ -37,7 +37,7 @@ fn totals_flows_and_seconds_tell_what_happened() {
     assert_eq!(flow("inFlight", "bound", "Done"), Some(2));
     assert_eq!(totals.moves, shown.flows.iter().map(|flow| flow.count).sum::<u64>());
 
-    let series = &shown.series;
+    let series = shown.series.as_ref().expect("it is there");
     assert_eq!((series.start, series.samples.len()), (1000, 4));
     let waiting: Vec<_> = series.samples.iter().map(|sample| sample.unschedulable).collect();
     assert_eq!(waiting, [1, 1, 1, 0]);
