@@ -12,6 +12,7 @@ use roadstead_scheduler::config::ConfigError;
 use roadstead_sim::openb::TraceError;
 use roadstead_sim::{InputError, ReplayError, RunError, SetupError};
 
+use crate::commands::asking::AskError;
 use crate::serving::ServingError;
 
 /// Why the program did not do what it was asked.
@@ -61,6 +62,10 @@ pub(crate) enum Error {
          configuration, or make each a plugin (see examples/gpu-keeper)"
     )]
     Extenders,
+    #[error("error: {0}")]
+    Ask(AskError),
+    #[error("error: --watch: documents (-o json, -o yaml) have no end then; use -o table or wide")]
+    WatchedDocument,
     #[error("error: {0}")]
     Connect(ConnectError),
     #[error("error: {0}")]

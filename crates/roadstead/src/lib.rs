@@ -33,7 +33,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use roadstead_scheduler::Registry;
 
-use crate::commands::{completions, config, replay, run, serve, sim};
+use crate::commands::{completions, config, explain, queue, replay, run, serve, sim};
 use crate::error::Error;
 
 /// A Kubernetes scheduler that shows what waits, why, and what would wake it.
@@ -53,6 +53,8 @@ enum Command {
     Serve(serve::Serve),
     Run(Box<run::Run>),
     Replay(replay::Replay),
+    Queue(queue::Queue),
+    Explain(explain::Explain),
     #[command(subcommand)]
     Config(config::Config),
     Completions(completions::Completions),
@@ -66,6 +68,8 @@ Examples:
   roadstead serve                                 watch a cluster in memory, in a browser
   roadstead run --kubeconfig ~/.kube/config       schedule a Kubernetes cluster
   roadstead replay run.rec                        repeat what was recorded with --record run.rec
+  roadstead queue -A                              what waits in a running scheduler, and where
+  roadstead explain default/web-0                 why a pod waits there, and what would place it
   roadstead config check scheduler.yaml           find everything wrong with a configuration
   source <(roadstead completions bash)            complete commands and options in this shell";
 
@@ -94,6 +98,8 @@ pub fn run(registry: &Registry) -> ExitCode {
         Command::Serve(command) => command.run(registry, &mut out),
         Command::Run(command) => command.run(registry, &mut out),
         Command::Replay(command) => command.run(registry, &mut out),
+        Command::Queue(command) => command.run(&mut out),
+        Command::Explain(command) => command.run(&mut out),
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Service, ServiceAccount};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 use roadstead_cluster::Notice;
@@ -82,6 +82,7 @@ fn every_manifest_has_only_fields_that_its_kind_has() {
             "ConfigMap" => round_trip::<ConfigMap>(document),
             "Deployment" => round_trip::<Deployment>(document),
             "Pod" => round_trip::<Pod>(document),
+            "Service" => round_trip::<Service>(document),
             "PodDisruptionBudget" => round_trip::<PodDisruptionBudget>(document),
             // Of the Prometheus operator: there is no type to read it with.
             "PodMonitor" => {
@@ -94,7 +95,7 @@ fn every_manifest_has_only_fields_that_its_kind_has() {
             other => panic!("{other} is not expected here"),
         }
     }
-    assert_eq!(kinds.len(), 11, "{kinds:?}");
+    assert_eq!(kinds.len(), 12, "{kinds:?}");
 }
 
 #[test]
@@ -179,6 +180,42 @@ fn the_lease_that_may_be_held_is_the_one_that_is_configured() {
     assert_eq!(role.metadata.namespace.as_deref(), election["resourceNamespace"].as_str());
     let open: Vec<_> = rules.iter().filter(|rule| rule.resource_names.is_none()).collect();
     assert_eq!((open.len(), &open[0].verbs), (1, &vec!["create".to_owned()]));
+}
+
+/// The commands ask by these names if nothing else is said.
+#[test]
+fn who_looks_may_look_and_nothing_else() {
+    let looks: ClusterRole = only("ClusterRole", "roadstead-viewer");
+    let rules = looks.rules.expect("it has rules");
+    assert_eq!(rules.len(), 1);
+    let paths = rules[0].non_resource_urls.as_deref().unwrap_or_default();
+    assert_eq!(
+        (paths, &*rules[0].verbs),
+        (&["/", "/api/v1/*", "/assets/*"].map(str::to_owned)[..], &["get".to_owned()][..])
+    );
+    assert_eq!((&rules[0].resources, &rules[0].api_groups), (&None, &None));
+
+    let account: ServiceAccount = only("ServiceAccount", "roadstead-viewer");
+    assert_eq!(account.automount_service_account_token, Some(false));
+    let bound: ClusterRoleBinding = only("ClusterRoleBinding", "roadstead-viewer");
+    assert_eq!(bound.role_ref.name, "roadstead-viewer");
+    let subjects = bound.subjects.unwrap_or_default();
+    let subject = subjects.first().expect("it is bound to somebody");
+    assert_eq!((subjects.len(), subject.name.as_str()), (1, "roadstead-viewer"));
+    assert_eq!(subject.namespace, account.metadata.namespace);
+
+    let through: Role = only("Role", "roadstead-viewer");
+    let allowed = permissions(through.rules.clone().unwrap_or_default());
+    let expected = [("serviceaccounts/token", "create"), ("services/proxy", "get")];
+    let expected =
+        expected.map(|(resource, verb)| (String::new(), resource.to_owned(), verb.to_owned()));
+    assert_eq!(allowed, BTreeSet::from(expected));
+    let names = through.rules.into_iter().flatten().filter_map(|rule| rule.resource_names);
+    assert_eq!(names.flatten().collect::<Vec<_>>(), ["roadstead-viewer", "https:roadstead:10259"]);
+
+    let service: Service = only("Service", "roadstead");
+    let port = service.spec.and_then(|spec| spec.ports).expect("it has ports").remove(0);
+    assert_eq!(port.port, 10259);
 }
 
 fn configuration_text() -> String {

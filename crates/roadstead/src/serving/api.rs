@@ -59,7 +59,11 @@ pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
     }
     let nowhere =
         || async { Problem::not_found("there is no such path; /api/v1/openapi.json lists all") };
-    router.route("/api", any(nowhere)).route("/api/{*path}", any(nowhere)).with_state(api)
+    router
+        .route("/api", any(nowhere))
+        .route("/api/", any(nowhere))
+        .route("/api/{*path}", any(nowhere))
+        .with_state(api)
 }
 
 /// Every path, the methods that it takes, and what answers them.

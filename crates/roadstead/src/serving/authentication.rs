@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, HeaderName};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -82,7 +82,27 @@ impl Authentication {
         if let Some(known) = self.known.get(&token.to_owned(), Instant::now()) {
             return Ok(known);
         }
-        let spec = TokenReviewSpec { token: token.to_owned(), audiences: None };
+        // Whoever may talk to the API server with it may ask here too; others say that they mean us.
+        let user = match self.review(tokens, token, None).await {
+            Ok(Some(user)) => Some(user),
+            first => match self.review(tokens, token, Some(vec![AUDIENCE.to_owned()])).await {
+                Ok(Some(user)) => Some(user),
+                // The first says why.
+                _ => first?,
+            },
+        };
+        self.known.put(token.to_owned(), user.clone(), Instant::now(), self.good_for);
+        Ok(user)
+    }
+
+    /// Whose token this is, if it is meant for these.
+    async fn review(
+        &self,
+        tokens: &Api<TokenReview>,
+        token: &str,
+        audiences: Option<Vec<String>>,
+    ) -> Result<Option<User>, String> {
+        let spec = TokenReviewSpec { token: token.to_owned(), audiences: audiences.clone() };
         let review = TokenReview { spec, ..TokenReview::default() };
         let parameters = PostParams::default();
         let asked = self.reviews.ask(tokens.create(&parameters, &review)).await?;
@@ -90,14 +110,16 @@ impl Authentication {
         if let Some(error) = status.error.filter(|error| !error.is_empty()) {
             return Err(error);
         }
-        let user = status.user.filter(|_| status.authenticated == Some(true)).map(|user| User {
+        // An authenticator that does not know of audiences says nothing of them.
+        let meant = status.audiences.unwrap_or_default();
+        let is_for_us = audiences.is_none_or(|ours| ours.iter().any(|our| meant.contains(our)));
+        let user = status.user.filter(|_| is_for_us && status.authenticated == Some(true));
+        Ok(user.map(|user| User {
             name: user.username.unwrap_or_default(),
             uid: user.uid.unwrap_or_default(),
             groups: user.groups.unwrap_or_default(),
             extra: user.extra.unwrap_or_default(),
-        });
-        self.known.put(token.to_owned(), user.clone(), Instant::now(), self.good_for);
-        Ok(user)
+        }))
     }
 }
 
@@ -159,11 +181,19 @@ fn unescape(key: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
 }
 
+/// The token of a request. Proxies such as the API server's keep `Authorization` to themselves:
+/// behind one a token travels in a header of its own.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    [AUTHORIZATION, FORWARDED].iter().find_map(|name| {
+        let (scheme, token) = headers.get(name)?.to_str().ok()?.trim().split_once(' ')?;
+        let token = token.trim();
+        (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    })
 }
+
+const FORWARDED: HeaderName = HeaderName::from_static("x-roadstead-authorization");
+/// Whom tokens are meant for that are meant for us alone.
+const AUDIENCE: &str = "roadstead";
 
 #[cfg(test)]
 mod tests {

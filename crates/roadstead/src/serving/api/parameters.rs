@@ -49,8 +49,12 @@ impl Parameters {
         Err(Problem::bad_request(problem))
     }
 
-    /// The value of a parameter; an empty one is as good as none.
+    /// A text to look for; an empty one is as good as none.
     pub(super) fn text(&self, name: &'static str) -> Result<Option<&str>, Problem> {
+        Ok(self.value(name)?.filter(|value| !value.is_empty()))
+    }
+
+    fn value(&self, name: &'static str) -> Result<Option<&str>, Problem> {
         let Some((_, value)) = self.0.iter().find(|(known, _)| known == name) else {
             return Ok(None);
         };
@@ -61,12 +65,12 @@ impl Parameters {
         if value.chars().any(char::is_control) {
             return Err(Problem::field(name, "must have no control characters"));
         }
-        Ok(Some(value.as_str()).filter(|value| !value.is_empty()))
+        Ok(Some(value))
     }
 
     /// A number between 1 and `most`.
     pub(super) fn limit(&self, most: usize, default: usize) -> Result<usize, Problem> {
-        let Some(value) = self.text("limit")? else { return Ok(default) };
+        let Some(value) = self.value("limit")? else { return Ok(default) };
         // Digits alone: `+5` would be read too.
         let is_plain = value.bytes().all(|byte| byte.is_ascii_digit());
         let number = value.parse().ok().filter(|number| is_plain && (1..=most).contains(number));
@@ -81,7 +85,7 @@ impl Parameters {
         name: &'static str,
         words: &[(&str, T)],
     ) -> Result<Option<T>, Problem> {
-        let Some(value) = self.text(name)? else { return Ok(None) };
+        let Some(value) = self.value(name)? else { return Ok(None) };
         let found = words.iter().find(|(word, _)| *word == value);
         let found = found.ok_or_else(|| {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
@@ -134,7 +138,7 @@ pub(super) struct Sort<S> {
 impl<S> Sort<S> {
     /// Where the last page ended, if this is not the first.
     pub(super) fn after(&self, parameters: &Parameters) -> Result<Option<Mark>, Problem> {
-        let Some(token) = parameters.text("continue")? else { return Ok(None) };
+        let Some(token) = parameters.value("continue")? else { return Ok(None) };
         let mark = token.split_once(':').filter(|(words, _)| *words == self.words);
         mark.and_then(|(_, mark)| Mark::parse(mark)).map(Some).ok_or_else(wrong_mark)
     }
@@ -145,7 +149,7 @@ pub(super) fn sorted<S: Copy>(
     parameters: &Parameters,
     words: &[(&'static str, S)],
 ) -> Result<Sort<S>, Problem> {
-    let wanted = parameters.text("sort")?.or(words.first().map(|(word, _)| *word));
+    let wanted = parameters.value("sort")?.or(words.first().map(|(word, _)| *word));
     let wanted = wanted.unwrap_or_default();
     let (reversed, word) = match wanted.strip_prefix('-') {
         Some(word) => (true, word),
@@ -240,7 +244,7 @@ mod tests {
     fn limits_are_whole_numbers_within_bounds() {
         let rows = [
             ("", Some(20)),
-            ("limit=", Some(20)),
+            ("limit=", None),
             ("limit=1", Some(1)),
             ("limit=100", Some(100)),
             ("limit=0", None),

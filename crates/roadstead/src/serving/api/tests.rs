@@ -1,6 +1,7 @@
 //! The API as clients see it, over a scheduler that is really there.
 
 mod answers;
+mod commands;
 mod described;
 mod schema;
 mod stage;

@@ -46,6 +46,20 @@ async fn a_wrong_token_is_refused_everywhere() {
 }
 
 #[tokio::test]
+async fn a_token_may_be_meant_for_this_program_and_come_through_a_proxy() {
+    let harbour = Harbour::open("").await;
+    for header in ["Authorization", "X-Roadstead-Authorization"] {
+        for (token, status) in [("ann", 200), ("cay", 200), ("bob", 403), ("forged", 401)] {
+            let headers = format!("{header}: Bearer {token}\r\n");
+            let said = harbour.ask_as(None, "GET", "/metrics", &headers).await;
+            assert_eq!(said.status, status, "{header}: {token}");
+        }
+    }
+    let both = "Authorization: Bearer forged\r\nX-Roadstead-Authorization: Bearer ann\r\n";
+    assert_eq!(harbour.ask_as(None, "GET", "/metrics", both).await.status, 401);
+}
+
+#[tokio::test]
 async fn whoever_says_nothing_is_anonymous() {
     let harbour = Harbour::open("").await;
     let said = harbour.get("/metrics", "").await;
@@ -65,7 +79,8 @@ async fn answers_are_remembered_whichever_they_are() {
             assert_eq!(harbour.get("/metrics", token).await.status, status);
         }
     }
-    assert_eq!(harbour.api.token_reviews.load(Ordering::SeqCst), 3, "one a token");
+    let reviews = harbour.api.token_reviews.load(Ordering::SeqCst);
+    assert_eq!(reviews, 4, "one a token, and one more for one that is nobody's");
     assert_eq!(harbour.api.access_reviews.load(Ordering::SeqCst), 2, "one a user");
     harbour.get("/configz", "ann").await;
     assert_eq!(harbour.api.access_reviews.load(Ordering::SeqCst), 3, "another path");

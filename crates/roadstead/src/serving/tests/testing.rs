@@ -259,6 +259,12 @@ impl FakeApi {
                     "ann" | "bob" => {
                         json!({"authenticated": true, "user": {"username": token, "groups": ["dev"]}})
                     }
+                    // A token that is meant for us alone.
+                    "cay" if review["spec"]["audiences"] == json!(["roadstead"]) => json!({
+                        "authenticated": true, "user": {"username": "ann", "groups": ["dev"]},
+                        "audiences": ["roadstead"],
+                    }),
+                    "cay" => json!({"authenticated": false, "error": "it is for others"}),
                     _ => json!({"authenticated": false}),
                 };
                 (201, review)

@@ -1,0 +1,166 @@
+//! `roadstead queue`: what waits in a running scheduler.
+
+mod rows;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use roadstead_scheduler::config::print_yaml;
+use serde_json::{Value, json};
+
+use self::rows::{Columns, Item};
+use super::asking::{Asking, Server};
+use crate::FINE;
+use crate::error::Error;
+
+/// Ask a running scheduler which pods wait, where, and who rejected them.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Queue {
+    /// The namespace of the pods.
+    #[arg(short, long, default_value = "default")]
+    namespace: String,
+    /// The pods of all namespaces.
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// Only those in this place: active, backoff, unschedulable, gated or inFlight.
+    #[arg(long, value_name = "PLACE")]
+    place: Option<String>,
+    /// Only those in whose namespace and name this occurs.
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// The order: place, namespace, name, priority, attempts, queued, since or backoff; with a -
+    /// before it from the end.
+    #[arg(long, value_name = "FIELD", default_value = "place", allow_hyphen_values = true)]
+    sort_by: String,
+    /// So many at most.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Go on, and print every pod that comes, changes or leaves.
+    #[arg(short, long)]
+    watch: bool,
+    /// table, or wide: with more columns. json, yaml: all that is known.
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Table)]
+    output: Output,
+    #[command(flatten)]
+    server: Server,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+enum Output {
+    Table,
+    Wide,
+    Json,
+    Yaml,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  roadstead queue -A
+  roadstead queue -A --sort-by -attempts --limit 20
+  roadstead queue -n ml -w                        what changes, as it changes
+  roadstead queue -A --via-cluster -o wide        a scheduler that runs in the cluster of kubectl";
+
+impl Queue {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<u8, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(Error::Threads)?.block_on(self.ask(out))
+    }
+
+    async fn ask(&self, out: &mut dyn Write) -> Result<u8, Error> {
+        if self.watch && matches!(self.output, Output::Json | Output::Yaml) {
+            return Err(Error::WatchedDocument);
+        }
+        let asking = self.server.connect().await.map_err(Error::Ask)?;
+        let listed = self.list(&asking).await?;
+        match self.output {
+            Output::Json => {
+                serde_json::to_writer_pretty(&mut *out, &listed)?;
+                writeln!(out)?;
+            }
+            Output::Yaml => out.write_all(print_yaml(&listed).as_bytes())?,
+            Output::Table | Output::Wide => return self.print(&asking, listed, out).await,
+        }
+        Ok(FINE)
+    }
+
+    async fn print(
+        &self,
+        asking: &Asking,
+        listed: Value,
+        out: &mut dyn Write,
+    ) -> Result<u8, Error> {
+        let (now, items) = read(asking, listed)?;
+        let mut columns = Columns::new(self.all_namespaces, self.output == Output::Wide);
+        if items.is_empty() && !self.watch {
+            match self.all_namespaces {
+                true => writeln!(out, "No pods wait.")?,
+                false => writeln!(out, "No pods wait in namespace {}.", self.namespace)?,
+            }
+            return Ok(FINE);
+        }
+        columns.print_with_titles(&items, now, out)?;
+        if !self.watch {
+            return Ok(FINE);
+        }
+        let mut known: BTreeMap<_, _> = items.into_iter().map(|item| (item.key(), item)).collect();
+        loop {
+            out.flush()?;
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+            let (now, items) = read(asking, self.list(asking).await?)?;
+            let mut left = std::mem::take(&mut known);
+            let mut changed = Vec::new();
+            for item in items {
+                let before = left.remove(&item.key());
+                if !before.is_some_and(|before| before.is_like(&item)) {
+                    changed.push(item.clone());
+                }
+                known.insert(item.key(), item);
+            }
+            changed.extend(left.into_values().map(Item::left));
+            columns.print(&changed, now, out)?;
+        }
+    }
+
+    /// All pages of what was asked for, as one document.
+    async fn list(&self, asking: &Asking) -> Result<Value, Error> {
+        let mut fixed = vec![("sort", self.sort_by.as_str())];
+        if !self.all_namespaces {
+            fixed.push(("namespace", &self.namespace));
+        }
+        fixed.extend(self.place.as_deref().map(|place| ("place", place)));
+        fixed.extend(self.search.as_deref().map(|text| ("search", text)));
+        let mut all: Vec<Value> = Vec::new();
+        let mut token: Option<String> = None;
+        loop {
+            let missing = self.limit.map_or(PAGE, |limit| limit as usize - all.len());
+            let limit = missing.min(PAGE).to_string();
+            let mut parameters = fixed.clone();
+            parameters.push(("limit", &limit));
+            parameters.extend(token.as_deref().map(|token| ("continue", token)));
+            let mut page = asking.get("queue", &parameters).await.map_err(Error::Ask)?;
+            let (now, total) = (page["now"].take(), page["total"].take());
+            let Value::Array(items) = page["items"].take() else {
+                return Err(Error::Ask(asking.garbled("there are no items in it")));
+            };
+            all.extend(items);
+            token = page["continue"].as_str().map(str::to_owned);
+            let is_enough = self.limit.is_some_and(|limit| all.len() >= limit as usize);
+            if token.is_none() || is_enough {
+                return Ok(json!({"now": now, "total": total, "items": all}));
+            }
+        }
+    }
+}
+
+fn read(asking: &Asking, mut listed: Value) -> Result<(f64, Vec<Item>), Error> {
+    let now = listed["now"].as_f64().unwrap_or_default();
+    let items = serde_json::from_value(listed["items"].take());
+    Ok((now, items.map_err(|error| Error::Ask(asking.garbled(error)))?))
+}
+
+const PAGE: usize = 1000;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
