@@ -146,10 +146,10 @@ test("a search finds a pod, and its wake-up contract and history are read", asyn
       "Wakes up when",
       "Smallest changes that would place it",
       "What happened to it",
-      "attempt 1",
     ]) {
       assert.ok(text.includes(part), `${part} in ${text}`);
     }
+    assert.match(text, /attempt \d+/);
     await shoot(page, "pod");
   });
 });

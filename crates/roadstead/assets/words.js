@@ -41,6 +41,9 @@ const CAUSES = {
   PodAdd: "new pod",
   PodUpdate: "the pod changed",
   PodDelete: "deleted",
+  UnschedulablePodAdd: "new pod",
+  UnschedulablePodUpdate: "the pod changed",
+  UnschedulablePodDelete: "deleted",
 };
 
 const RESOURCES = {
