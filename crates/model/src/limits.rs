@@ -15,6 +15,14 @@ pub(crate) fn read(
 ) -> Result<Box<[(Text, i64)]>, ModelError> {
     let Some(spec) = &pod.spec else { return Ok(Box::default()) };
     let init = spec.init_containers.as_deref().unwrap_or_default();
+    // Most pods have none, and there are many pods.
+    let has_limits = |all: &Option<api::ResourceRequirements>| {
+        all.as_ref().is_some_and(|all| all.limits.as_ref().is_some_and(|list| !list.is_empty()))
+    };
+    let mut containers = init.iter().chain(&spec.containers);
+    if !has_limits(&spec.resources) && !containers.any(|own| has_limits(&own.resources)) {
+        return Ok(Box::default());
+    }
     let mut read = |field: &str, containers: &[api::Container]| {
         let limits = containers.iter().enumerate().map(|(i, container)| {
             let limits = container.resources.as_ref().and_then(|all| all.limits.as_ref());
