@@ -32,8 +32,13 @@ pub(super) async fn apply(
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
         }
     };
-    let body = parameters::body(body)?;
-    Ok(ok(&changes.apply(make(body)).await?))
+    let manifests = make(parameters::body(body)?);
+    if let Manifests::Json(text) = &manifests {
+        // One object: a list of them is one too, of kind List.
+        serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text)
+            .map_err(|error| Problem::bad_request(format!("the body: {error}")))?;
+    }
+    Ok(ok(&changes.apply(manifests).await?))
 }
 
 #[derive(Serialize)]

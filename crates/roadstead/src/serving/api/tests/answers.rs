@@ -124,6 +124,15 @@ async fn errors_have_one_shape_wherever_they_are() {
     assert_eq!((said.status, reason), (415, &json!("UnsupportedMediaType")));
     let said = ask(&router, "POST", "/api/v1/manifests", None).await;
     assert_eq!(said.status, 415);
+    for wrong in ["", "[]", "null", "{", "{} {}"] {
+        let body = Some(("application/json", wrong));
+        assert_eq!(ask(&router, "POST", "/api/v1/manifests", body).await.status, 400, "{wrong}");
+    }
+    let large = "#".repeat(crate::serving::BODY_SIZE + 1);
+    let served =
+        router.clone().layer(axum::extract::DefaultBodyLimit::max(crate::serving::BODY_SIZE));
+    let said = ask(&served, "POST", "/api/v1/manifests", Some(("application/yaml", &large))).await;
+    assert_eq!((said.status, &said.body["error"]["reason"]), (413, &json!("PayloadTooLarge")));
     let said =
         ask(&router, "POST", "/api/v1/replay", Some(("application/json", "{\"at\": 5}"))).await;
     assert_eq!((said.status, said.message()), (400, "at: must be between 1000 and 2000, not 5"));

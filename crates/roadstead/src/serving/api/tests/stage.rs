@@ -8,7 +8,7 @@ use axum::body::Body;
 use http::{Request, Response};
 use hyper::body::Body as _;
 use k8s_openapi::api::core::v1 as api;
-use roadstead_model::{Node, Pod};
+use roadstead_model::{Node, Pod, Text};
 use roadstead_queue::Time;
 use roadstead_scheduler::{Command, JournalLimits, Scheduler, Setup};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::serving::{Answer, Unavailable};
 
 /// A scheduler that is asked at once, in place of one on a thread of its own.
 pub(in crate::serving) struct TestStage {
-    scheduler: Mutex<Observed>,
+    scheduler: Arc<Mutex<Observed>>,
     pub(super) now: Mutex<Time>,
     pub(super) can_change: bool,
     pub(super) is_gone: Mutex<bool>,
@@ -76,7 +76,7 @@ impl TestStage {
             set(&mut scheduler, name, json!({"priority": 7}), later);
         }
         Arc::new(Self {
-            scheduler: Mutex::new(scheduler),
+            scheduler: Arc::new(Mutex::new(scheduler)),
             now: Mutex::new(later + Duration::from_millis(500)),
             can_change,
             is_gone: Mutex::new(false),
@@ -119,7 +119,7 @@ impl Stage for TestStage {
     }
 
     fn changes(&self) -> Option<Arc<dyn Changes>> {
-        let changes = TestChanges(self.applied.clone());
+        let changes = TestChanges(self.applied.clone(), self.scheduler.clone());
         self.can_change.then(|| Arc::new(changes) as Arc<dyn Changes>)
     }
 
@@ -128,7 +128,7 @@ impl Stage for TestStage {
     }
 }
 
-struct TestChanges(Arc<Mutex<Vec<Manifests>>>);
+struct TestChanges(Arc<Mutex<Vec<Manifests>>>, Arc<Mutex<Observed>>);
 
 impl Changes for TestChanges {
     fn apply(&self, manifests: Manifests) -> Change<Applied> {
@@ -149,24 +149,29 @@ impl Changes for TestChanges {
     }
 
     fn delete_node(&self, name: &str) -> Change<String> {
-        let name = name.to_owned();
-        Box::pin(async move {
-            match name.as_str() {
-                "pier" => Ok("Node pier".to_owned()),
-                name => Err(Refusal::NotFound(format!("there is no node {name}"))),
+        let mut scheduler = self.1.lock().expect("nobody panicked");
+        let done = match scheduler.node_detail(name, 0) {
+            Some(_) => {
+                scheduler.node_gone(&Text::unshared(name), Time::from_secs(1_006));
+                Ok(format!("Node {name}"))
             }
-        })
+            None => Err(Refusal::NotFound(format!("there is no node {name}"))),
+        };
+        Box::pin(async { done })
     }
 
     fn delete_pod(&self, namespace: &str, name: &str) -> Change<String> {
-        let pod = format!("{namespace}/{name}");
-        Box::pin(async move {
-            match pod.as_str() {
-                "default/held" => Ok("Pod default/held".to_owned()),
-                "default/web-0" => Err(Refusal::Conflict("it is being bound".to_owned())),
-                pod => Err(Refusal::NotFound(format!("there is no pod {pod}"))),
+        let mut scheduler = self.1.lock().expect("nobody panicked");
+        let (key, pod) = (crate::explained::key(namespace, name), format!("{namespace}/{name}"));
+        let done = match pod.as_str() {
+            "default/web-0" => Err(Refusal::Conflict("it is being bound".to_owned())),
+            _ if scheduler.known_pods().any(|known| *known == key) => {
+                scheduler.pod_gone(&key, Time::from_secs(1_006));
+                Ok(format!("Pod {pod}"))
             }
-        })
+            _ => Err(Refusal::NotFound(format!("there is no pod {pod}"))),
+        };
+        Box::pin(async { done })
     }
 }
 
