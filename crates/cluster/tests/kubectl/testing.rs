@@ -64,9 +64,14 @@ pub(crate) const fn bad(
     Row { command, input, code: 1, says }
 }
 
+/// The `kubectl` that is driven: the machine's own, or the one that ROADSTEAD_KUBECTL names.
+fn kubectl() -> std::ffi::OsString {
+    std::env::var_os("ROADSTEAD_KUBECTL").unwrap_or_else(|| "kubectl".into())
+}
+
 /// Whether there is a `kubectl`; if not, says that nothing is checked.
 pub(crate) fn has_kubectl() -> bool {
-    let found = Command::new("kubectl").args(["version", "--client"]).output();
+    let found = Command::new(kubectl()).args(["version", "--client"]).output();
     let is_there = found.is_ok_and(|output| output.status.success());
     if !is_there {
         eprintln!("kubectl is not installed: this test checks NOTHING");
@@ -159,7 +164,7 @@ impl Server {
     }
 
     pub(crate) fn spawn(&self, command: &str) -> Child {
-        Command::new("kubectl")
+        Command::new(kubectl())
             .arg(format!("--server=http://{}", self.address))
             .arg(format!("--cache-dir={}", self.cache.display()))
             .args(command.split_whitespace())

@@ -5,5 +5,6 @@ mod config;
 mod explain;
 mod replay;
 mod scenarios;
+mod serve;
 mod sim;
 mod testing;
