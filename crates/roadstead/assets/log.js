@@ -14,10 +14,10 @@ export function startLog(list, none, live) {
     // Nothing slips away from under a pointer or the focus.
     if (!isDue || isRead()) return;
     updated = performance.now();
-    const recent = [...(live.activity.recent ?? [])].sort((one, other) => other.at - one.at);
+    const recent = latest(live.activity.recent ?? []);
     setHidden(none, recent.length > 0);
     const make = () => h("li", null, h("time"), h("a"), h("span"));
-    fillRows(list, recent.slice(0, SHOWN), make, (item, move) => {
+    fillRows(list, recent, make, (item, move) => {
       const [time, link, what] = item.children;
       setText(time, moment(move.at, live.epoch));
       setText(link, move.name);
@@ -27,6 +27,17 @@ export function startLog(list, none, live) {
       setText(what, `${placeWords(move.from)} → ${placeWords(move.to)}, ${causeWords(move.cause)}`);
     });
   });
+}
+
+/** The last move of each of the pods that moved last: one that is woken often is not all there is. */
+function latest(moves) {
+  const pods = new Map();
+  for (const move of [...moves].reverse()) {
+    const key = `${move.namespace}/${move.name}`;
+    if (!pods.has(key)) pods.set(key, move);
+    if (pods.size === SHOWN) break;
+  }
+  return [...pods.values()];
 }
 
 export function podHref(namespace, name) {
