@@ -7,7 +7,8 @@ use roadstead_scheduler::Change;
 use serde_json::{Value, json};
 
 use crate::anchors::{self, Throughput, Work};
-use crate::cluster::{Cluster, Observed};
+use crate::cluster::Cluster;
+use crate::observed::Observed;
 use crate::report::Row;
 
 /// A cluster, and pods that are measured in it.

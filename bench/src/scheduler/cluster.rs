@@ -1,12 +1,17 @@
 //! A cluster that does at once as the scheduler says.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use k8s_openapi::api::core::v1::Pod as ApiPod;
 use roadstead_model::{Node, Pod, Text, World};
 use roadstead_queue::{Config, Time};
-use roadstead_scheduler::{Change, Command, Journal, Metrics, PodKey, Scheduler, plugins};
+use roadstead_recording::Step;
+use roadstead_scheduler::{Change, Command, PodKey, Scheduler, plugins};
 use serde_json::{Value, json};
+
+use crate::observed::{Dashboard, Observed, Observers, Tape};
 
 /// The scheduler with its default profile, and the objects that it is told of.
 pub(crate) struct Cluster {
@@ -14,39 +19,10 @@ pub(crate) struct Cluster {
     scheduler: Scheduler<Observers>,
     now: Time,
     spent: Spent,
-}
-
-/// Who hears of what the scheduler does.
-type Observers = (Option<Metrics>, Option<Journal>);
-
-/// Which observers the scheduler has.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Observed {
-    pub(crate) metrics: bool,
-    pub(crate) journal: bool,
-}
-
-impl Observed {
-    /// As `--observer` names them.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        match text {
-            "none" => Some(Self { metrics: false, journal: false }),
-            "metrics" => Some(Self { metrics: true, journal: false }),
-            "journal" => Some(Self { metrics: false, journal: true }),
-            "both" => Some(Self { metrics: true, journal: true }),
-            _ => None,
-        }
-    }
-
-    fn observers(self) -> Observers {
-        (self.metrics.then(|| Metrics::new(Some(nanoseconds))), self.journal.then(Journal::default))
-    }
-}
-
-/// The time since it was first asked for.
-fn nanoseconds() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
+    dashboard: Option<Dashboard>,
+    tape: Option<Tape>,
+    /// By uid, where there is a recording: it is of API objects.
+    api_pods: HashMap<Text, Arc<ApiPod>>,
 }
 
 /// What was spent since the measurement started.
@@ -67,7 +43,15 @@ impl Cluster {
             .unwrap_or_else(|(plugin, error)| panic!("{plugin}: {error:?}"));
         let profiles = vec![(world.text("default-scheduler"), framework)];
         let scheduler = Scheduler::new(Config::default(), profiles, observed.observers(), seed);
-        Self { world, scheduler, now: Time::from_secs(1_000), spent: Spent::default() }
+        Self {
+            world,
+            scheduler,
+            now: Time::from_secs(1_000),
+            spent: Spent::default(),
+            dashboard: observed.dashboard(),
+            tape: observed.tape(),
+            api_pods: HashMap::new(),
+        }
     }
 
     /// Nodes as scheduler_perf has them: 4 CPUs, 32 GiB, 110 pods. `more` is laid over each.
@@ -101,11 +85,15 @@ impl Cluster {
             "spec": {"containers": [{"name": "pause", "image": "pause", "resources": {"requests": asks}}]},
         });
         merge(&mut api, more);
-        let mut api: k8s_openapi::api::core::v1::Pod = serde_json::from_value(api).expect("a pod");
+        let mut api: ApiPod = serde_json::from_value(api).expect("a pod");
         let mut pod = |number| {
             api.metadata.name = Some(format!("{name}-{number}"));
             api.metadata.uid = Some(format!("uid-{name}-{number}"));
-            Arc::new(Pod::from_api(&api, &mut self.world).expect("a pod"))
+            let pod = Arc::new(Pod::from_api(&api, &mut self.world).expect("a pod"));
+            if self.tape.is_some() {
+                self.api_pods.insert(pod.uid.clone(), Arc::new(api.clone()));
+            }
+            pod
         };
         (0..count).map(&mut pod).collect()
     }
@@ -127,7 +115,13 @@ impl Cluster {
 
     pub(crate) fn add(&mut self, pods: &[Arc<Pod>]) {
         for pod in pods {
-            self.timed(|cluster| cluster.scheduler.pod_set(pod.clone(), cluster.now));
+            self.timed(|cluster| {
+                if let (Some(tape), Some(api)) = (&mut cluster.tape, cluster.api_pods.get(&pod.uid))
+                {
+                    tape.pod(api, cluster.now);
+                }
+                cluster.scheduler.pod_set(pod.clone(), cluster.now);
+            });
         }
     }
 
@@ -148,6 +142,12 @@ impl Cluster {
         for cycle in 0..most {
             let started = Instant::now();
             let has_run = self.scheduler.schedule_one(self.now);
+            if let Some(tape) = &mut self.tape {
+                tape.step(Step::Cycle, self.now);
+            }
+            if let Some(dashboard) = &mut self.dashboard {
+                dashboard.look(&mut self.scheduler, self.now);
+            }
             let took = started.elapsed();
             if !has_run {
                 return cycle;
@@ -178,13 +178,29 @@ impl Cluster {
     }
 
     fn obey(&mut self) {
-        let commands: Vec<Command> = self.timed(|cluster| cluster.scheduler.commands().collect());
+        let commands = self.timed(|cluster| {
+            let commands: Vec<Command> = cluster.scheduler.commands().collect();
+            if let Some(tape) = &mut cluster.tape {
+                tape.decided(&commands, cluster.now);
+            }
+            commands
+        });
         for command in commands {
             match command {
                 Command::Bind { pod, node } => {
                     self.spent.bound += 1;
+                    let shown = self.api_pods.get(&pod.uid).map(|api| {
+                        let mut api = ApiPod::clone(api);
+                        api.spec.get_or_insert_default().node_name = Some(node.to_string());
+                        Arc::new(api)
+                    });
                     let bound = Arc::new(on_node(&pod, node));
                     self.timed(|cluster| {
+                        if let (Some(tape), Some(shown)) = (&mut cluster.tape, &shown) {
+                            let uid = pod.uid.clone();
+                            tape.step(Step::Bound { uid, result: Ok(()) }, cluster.now);
+                            tape.pod(shown, cluster.now);
+                        }
                         cluster.scheduler.bound(&pod.uid, Ok(()), cluster.now);
                         cluster.scheduler.pod_set(bound, cluster.now);
                     });

@@ -3,6 +3,7 @@
 mod anchors;
 mod cases;
 mod cluster;
+mod observed;
 mod report;
 
 use std::alloc::System;
@@ -11,8 +12,8 @@ use std::process::ExitCode;
 use cap::Cap;
 
 use cases::{CASES, Case};
-use cluster::Observed;
-use report::{Row, Scaling};
+use observed::Observed;
+use report::{Cost, Row, Scaling};
 
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
@@ -37,6 +38,7 @@ struct Options {
     cases: Vec<&'static Case>,
     json: bool,
     scaling: bool,
+    cost: bool,
     nodes: usize,
     rounds: usize,
     observed: Observed,
@@ -48,6 +50,7 @@ impl Options {
             cases: Vec::new(),
             json: false,
             scaling: false,
+            cost: false,
             nodes: 5_000,
             rounds: 3,
             observed: Observed::default(),
@@ -64,13 +67,13 @@ impl Options {
             match argument.as_str() {
                 "--json" => options.json = true,
                 "--scaling" => options.scaling = true,
+                "--cost" => options.cost = true,
                 "--nodes" => options.nodes = number()?,
                 "--rounds" => options.rounds = number()?,
                 "--observer" => {
                     let text = value()?;
-                    let observed = Observed::read(text).ok_or_else(|| {
-                        format!("`{text}` is no observer: none, metrics, journal, both")
-                    });
+                    let observed = Observed::read(text)
+                        .ok_or_else(|| format!("`{text}`: observers are {OBSERVERS}"));
                     options.observed = observed?;
                 }
                 option if option.starts_with('-') => {
@@ -96,6 +99,10 @@ impl Options {
     }
 
     fn run(&self) {
+        if self.cost {
+            let rows = self.cases.iter().flat_map(|case| self.costs(case));
+            return report::costs(rows, self.json);
+        }
         if self.scaling {
             let rows = self.cases.iter().map(|case| Scaling {
                 case: case.name,
@@ -106,6 +113,33 @@ impl Options {
         }
         let rows = self.cases.iter().map(|case| self.median(case, self.nodes));
         report::cases(rows, self.json);
+    }
+
+    /// What observers cost: each beside none, in turn, so that what else goes on on the machine
+    /// meets all of them. The ratio is the median of the rounds'.
+    fn costs(&self, case: &'static Case) -> Vec<Cost> {
+        let names = ["metrics", "journal", "activity", "all", "all,dashboard", "all,recording"];
+        let mut ratios = vec![Vec::new(); names.len()];
+        for round in 0..self.rounds as u64 {
+            for (name, ratios) in names.iter().zip(&mut ratios) {
+                let observed = Observed::read(name).unwrap_or_default();
+                let speed = |observed| case.run(self.nodes, round, observed).pods_per_second;
+                // Whoever is second finds memory as the first has left it.
+                let ratio = match round % 2 {
+                    0 => {
+                        let without = speed(Observed::default());
+                        speed(observed) / without
+                    }
+                    _ => speed(observed) / speed(Observed::default()),
+                };
+                ratios.push(ratio);
+            }
+        }
+        let row = |(name, mut ratios): (&&'static str, Vec<f64>)| {
+            ratios.sort_by(f64::total_cmp);
+            Cost { case: case.name, observers: name, throughput: ratios[ratios.len() / 2] }
+        };
+        names.iter().zip(ratios).map(row).collect()
     }
 
     /// The round of median throughput.
@@ -125,12 +159,15 @@ fn allocated() -> usize {
 const SMALL: usize = 1_000;
 const LARGE: usize = 15_000;
 
+const OBSERVERS: &str = "none, metrics, journal, activity, all, dashboard, recording";
+
 const HELP: &str = "\
 Drives the scheduler in process, in the cases of upstream's scheduler_perf, and prints pods a
 second, the time of a scheduling cycle and bytes a pod, beside figures of kube-scheduler v1.36.4.
 Bindings are answered at once, and victims go at once.
 
-Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling] [--observer WHO]
+Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling] [--cost]
+                       [--observer WHO[,WHO…]]
 
   CASE         only these cases: SchedulingBasic, SchedulingPodAntiAffinity,
                SchedulingPodAffinity, TopologySpreading, PreemptionBasic, Unschedulable,
@@ -139,6 +176,8 @@ Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling] [
   --nodes N    so many nodes, at least 1000; 5000 by default
   --rounds N   the median of so many runs; 3 by default
   --observer WHO
-               who hears of everything: none (the default), metrics, journal, both
+               who hears of everything: none (the default), metrics, journal, activity, all;
+               dashboard: somebody looks at it; recording: everything is recorded
+  --cost       the throughput with each of them beside that without, in turn
   --scaling    compare 1,000 with 15,000 nodes, both with the same pods
   -h, --help   print this";

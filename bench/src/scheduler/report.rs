@@ -105,6 +105,28 @@ pub(crate) fn scaling(rows: impl Iterator<Item = Scaling>, as_json: bool) {
     }
 }
 
+/// What observers leave of the throughput.
+pub(crate) struct Cost {
+    pub(crate) case: &'static str,
+    pub(crate) observers: &'static str,
+    /// With them, where 1 is without.
+    pub(crate) throughput: f64,
+}
+
+pub(crate) fn costs(rows: impl Iterator<Item = Cost>, as_json: bool) {
+    if as_json {
+        let json = |row: Cost| {
+            let Cost { case, observers, throughput } = row;
+            json!({"case": case, "observers": observers, "throughput": throughput})
+        };
+        return println!("{}", Value::from(rows.map(json).collect::<Vec<_>>()));
+    }
+    println!("{:<34} {:<20} {:>10}", "case", "observers", "throughput");
+    for Cost { case, observers, throughput } in rows {
+        println!("{case:<34} {observers:<20} {throughput:>10.3}");
+    }
+}
+
 fn tenths(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
