@@ -175,9 +175,19 @@ impl<'a> Course<'a> {
                 self.plan(now + delays.evicted, Event::Evicted { preemptor });
                 self.plan(now + delays.leaving, Event::Marked { uid: uid() });
                 self.plan(now + delays.leaving, Event::Leaves { uid: uid() });
-                let grace = self.pods.get(&uid()).map(|pod| pods::grace_of(pod));
-                let gone = delays.gone.or(grace).unwrap_or_default();
-                self.plan(now + gone, Event::Gone { uid: uid() });
+                match self.life(&uid()).filter(|life| life.is_evicted) {
+                    // As long as it took then; perhaps it never left.
+                    Some(life) => {
+                        if let Some((after, step)) = life.left {
+                            self.agenda.insert((now + after, step), Event::Gone { uid: uid() });
+                        }
+                    }
+                    None => {
+                        let grace = self.pods.get(&uid()).map(|pod| pods::grace_of(pod));
+                        let gone = delays.gone.or(grace).unwrap_or_default();
+                        self.plan(now + gone, Event::Gone { uid: uid() });
+                    }
+                }
             }
             Command::RecordEvent(_) => {}
         }
@@ -314,7 +324,10 @@ impl<'a> Course<'a> {
     fn change(&mut self, uid: &str, change: impl FnOnce(&Arc<Pod>) -> Arc<Pod>) {
         if let Some(pod) = self.pods.get(uid) {
             let next = change(pod);
-            self.show(uid.to_owned(), next);
+            // A write that changes nothing is not shown.
+            if next != *pod {
+                self.show(uid.to_owned(), next);
+            }
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Life {
     pub(super) course: Vec<Happened>,
     /// Whether the scheduler evicted it before it had finished.
     pub(super) is_evicted: bool,
+    /// If so, how long after that it was gone, and the number of the step.
+    pub(super) left: Option<(Duration, u64)>,
     is_finished: bool,
 }
 
@@ -205,8 +207,10 @@ impl Student {
 
     fn pod_gone(&mut self, pod: &Arc<Pod>, step: u64, at: Time) {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        sample(&mut self.samples.gone, self.going.remove(uid), at);
+        let evicted = self.going.remove(uid);
+        sample(&mut self.samples.gone, evicted, at);
         let Some(life) = self.learned.lives.get_mut(uid) else { return };
+        life.left = evicted.map(|evicted| (at - evicted, step));
         if let Some(since) = life.shown_bound
             && life.is_finished
         {

@@ -18,16 +18,31 @@ use crate::testing::{reader, record_simulation, record_with, seeds};
 #[test]
 fn the_same_configuration_changes_nothing_of_a_run_without_faults() {
     let (mut placed, mut evicted) = (0, 0);
-    for seed in seeds(40) {
-        let (_, bytes) = record_with("same", seed, Faults::default());
-        let compared = compare(reader(bytes), None);
-        let changed: Vec<&PodComparison> = compared.pods.iter().filter(is_changed).collect();
-        assert!(changed.is_empty(), "seed {seed}: {changed:?}");
-        assert_eq!(compared.other_evictions, compared.recorded_evictions, "seed {seed}");
+    let seeds = seeds(40);
+    for seed in seeds.clone() {
+        let compared = changes_nothing(seed);
         placed += compared.counts.equal;
         evicted += compared.other_evictions;
     }
-    assert!(placed > 100 && evicted > 0, "{placed} placed, {evicted} evicted");
+    // A generator that no longer makes trouble would let everything pass.
+    if seeds.end - seeds.start >= 40 {
+        assert!(placed > 100 && evicted > 0, "{placed} placed, {evicted} evicted");
+    }
+}
+
+/// Seed 247: its node is gone before it has left, so it takes longer than others do.
+#[test]
+fn an_evicted_pod_is_gone_as_long_after_its_eviction_as_it_was() {
+    assert!(changes_nothing(247).other_evictions > 1);
+}
+
+fn changes_nothing(seed: u64) -> Comparison {
+    let (_, bytes) = record_with("same", seed, Faults::default());
+    let compared = compare(reader(bytes), None);
+    let changed: Vec<&PodComparison> = compared.pods.iter().filter(is_changed).collect();
+    assert!(changed.is_empty(), "seed {seed}: {changed:?}");
+    assert_eq!(compared.other_evictions, compared.recorded_evictions, "seed {seed}");
+    compared
 }
 
 #[test]
