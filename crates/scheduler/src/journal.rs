@@ -50,8 +50,8 @@ impl Default for JournalLimits {
 
 /// Keeps what happened to every waiting pod, and to some that have left the queue.
 ///
-/// Everything it keeps has a [limit](JournalLimits). Memory for a pod is taken when the pod comes;
-/// what happens to it later only fills it.
+/// Everything it keeps has a [limit](JournalLimits). Memory for a pod is taken when the pod comes
+/// and once more when much has happened to it, never when an attempt begins.
 pub struct Journal {
     limits: JournalLimits,
     plugins: Plugins,

@@ -57,10 +57,15 @@ impl Kind {
     pub(super) fn is_hint(self) -> bool {
         matches!(self, Self::HintQueue | Self::HintSkip | Self::HintError)
     }
+
+    /// Whether an attempt begins.
+    fn is_pop(self) -> bool {
+        matches!(self, Self::Popped | Self::PoppedEarly)
+    }
 }
 
 impl Record {
-    pub(super) fn new(kind: Kind, at: Time) -> Self {
+    pub(super) const fn new(kind: Kind, at: Time) -> Self {
         Self { at, until_ms: 0, number: 0, name: NameId::NONE, plugin: None, kind }
     }
 
@@ -91,10 +96,13 @@ fn millis(from: Time, to: Time) -> u32 {
     u32::try_from((to - from).as_millis()).unwrap_or(u32::MAX)
 }
 
-/// The newest records, so many and no more, in memory that is taken once.
+/// The newest records, so many and no more. Memory is taken for a few at first, which most pods
+/// need, and then for all; never by an attempt that begins.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     records: Box<[Record]>,
+    /// How many there may be.
+    most: u16,
     /// Where the oldest is.
     start: u16,
     length: u16,
@@ -104,9 +112,18 @@ pub(super) struct Ring {
 impl Ring {
     /// Room for so many; at least one.
     pub(super) fn new(room: usize) -> Self {
-        let room = room.clamp(1, usize::from(u16::MAX));
-        let empty = Record::new(Kind::Queued, Time::ZERO);
-        Self { records: vec![empty; room].into(), start: 0, length: 0, dropped: 0 }
+        let most = u16::try_from(room.max(1)).unwrap_or(u16::MAX);
+        let records = vec![EMPTY; usize::from(most.min(AT_FIRST))].into();
+        Self { records, most, start: 0, length: 0, dropped: 0 }
+    }
+
+    /// Takes memory for all that there may be.
+    fn grow(&mut self) {
+        let mut records = vec![EMPTY; usize::from(self.most)];
+        for (to, from) in records.iter_mut().zip(self.iter()) {
+            *to = *from;
+        }
+        (self.records, self.start) = (records.into(), 0);
     }
 
     /// Gives its memory back. It must be made anew before it is used again.
@@ -125,6 +142,11 @@ impl Ring {
 
     /// Adds a record; the oldest goes if there is no room.
     pub(super) fn push(&mut self, record: Record) {
+        // The next may be an attempt that begins: it must find room.
+        let needed = (usize::from(self.length) + 2).min(usize::from(self.most));
+        if needed > self.records.len() && !record.kind.is_pop() {
+            self.grow();
+        }
         let room = self.records.len();
         let end = (usize::from(self.start) + usize::from(self.length)) % room;
         self.records[end] = record;
@@ -168,9 +190,29 @@ impl Ring {
     }
 }
 
+/// As many as a pod has that is placed at once, and one attempt more.
+const AT_FIRST: u16 = 6;
+
+const EMPTY: Record = Record::new(Kind::Queued, Time::ZERO);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attempts_that_begin_take_no_memory_and_nothing_is_lost_before_there_are_too_many() {
+        let mut ring = Ring::new(26);
+        for second in 0..26 {
+            let kind = if second % 2 == 1 { Kind::Popped } else { Kind::Refused };
+            let before = ring.records.len();
+            ring.push(record(second, kind));
+            assert!(kind != Kind::Popped || ring.records.len() == before);
+            let kept: Vec<_> = ring.iter().map(|record| record.at.as_millis() / 1000).collect();
+            assert_eq!((kept, ring.dropped()), ((0..=second).collect(), 0));
+        }
+        ring.push(record(26, Kind::Popped));
+        assert_eq!((ring.iter().count(), ring.dropped()), (26, 1));
+    }
 
     fn record(second: u64, kind: Kind) -> Record {
         Record { number: 1, ..Record::new(kind, Time::from_secs(second)) }
