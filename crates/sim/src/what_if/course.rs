@@ -292,7 +292,6 @@ impl<'a> Course<'a> {
         let life = self.life(&uid);
         let is_evicted = life.is_some_and(|life| life.is_evicted);
         let is_ours = life.is_some_and(Life::is_bound_by_us);
-        let now = self.now;
         let Some(current) = self.pods.get(&uid) else {
             // One that is gone here does not come back.
             if !is_ours || pods::node_of(&pod).is_none() && !self.placed.contains_key(&uid) {
@@ -300,15 +299,19 @@ impl<'a> Course<'a> {
             }
             return;
         };
-        if pods::is_leaving(&pod) && !is_evicted {
-            // Somebody else has deleted it.
-            return self.change(&uid, |pod| pods::leaving(pod, now));
+        if pods::is_leaving(&pod) {
+            // Somebody else has deleted it, or changes it on its way out.
+            if (!is_evicted || pods::is_leaving(current))
+                && let Some(next) = pods::updated(current, &pod)
+            {
+                self.show(uid, next);
+            }
+            return;
         }
         match pods::node_of(&pod) {
             // What it came to on its node comes after its node.
             Some(_) if is_ours => {}
             Some(_) => self.show(uid, pod),
-            None if pods::is_leaving(&pod) => {}
             None => {
                 if let Some(next) = pods::updated(current, &pod) {
                     self.show(uid, next);

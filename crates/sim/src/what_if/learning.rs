@@ -196,8 +196,8 @@ impl Student {
             None => {}
             Some(since) => {
                 life.is_finished |= is_finished(pod);
-                // That it leaves is told at its own time.
-                if !is_leaving(pod) {
+                // That it leaves is told at its own time, and an eviction follows from a decision.
+                if !is_leaving(pod) && !life.is_evicted {
                     let pod = Some(Arc::clone(pod));
                     life.course.push(Happened { after: at - since, step, pod });
                 }

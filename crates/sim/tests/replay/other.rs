@@ -36,6 +36,12 @@ fn an_evicted_pod_is_gone_as_long_after_its_eviction_as_it_was() {
     assert!(changes_nothing(247).other_evictions > 1);
 }
 
+/// Seed 264: the mark of its eviction is no part of what it came to by itself.
+#[test]
+fn what_follows_from_an_eviction_comes_only_with_one() {
+    assert!(changes_nothing(264).other_evictions > 1);
+}
+
 fn changes_nothing(seed: u64) -> Comparison {
     let (_, bytes) = record_with("same", seed, Faults::default());
     let compared = compare(reader(bytes), None);
