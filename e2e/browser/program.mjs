@@ -19,10 +19,19 @@ export function manifest(name) {
 
 /** `roadstead serve` with these arguments: its address, and how to stop it. */
 export async function startProgram(args, fakeOptions) {
-  if (isFake) return startFake(fakeOptions);
+  return isFake ? startFake(fakeOptions) : startCommand(["serve", ...args]);
+}
+
+/** The program to test. */
+export function theProgram() {
   const program = process.env.ROADSTEAD;
   if (!program) throw new Error("ROADSTEAD must name the program to test; e2e/browser/run does that");
-  const child = spawn(program, ["serve", "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  return program;
+}
+
+/** A command that serves the dashboard: its address, and how to stop it. */
+export async function startCommand(args) {
+  const child = spawn(theProgram(), [...args, "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
   let errors = "";
   child.stderr.on("data", (data) => {
     errors = (errors + data).slice(-4000);

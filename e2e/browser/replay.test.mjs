@@ -1,0 +1,48 @@
+// A recording, looked at in a browser at several of its moments.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { isFake, openPage, shoot, startBrowser, startCommand, theProgram } from "./program.mjs";
+
+const SCENARIO = fileURLToPath(new URL("../../examples/scenarios/rush-hour.yaml", import.meta.url));
+
+test("a recording is shown at any moment of it", { skip: isFake && "there is only the fake" }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "roadstead-browser-"));
+  const recording = join(folder, "rush.rec");
+  execFileSync(theProgram(), ["sim", "--exit-zero", "--record", recording, SCENARIO]);
+  const program = await startCommand(["replay", recording, "--serve", "--at", "20m"]);
+  const browser = await startBrowser();
+  try {
+    const { page, problems } = await openPage(browser, program.url);
+    const shown = (time) =>
+      page.waitForFunction(
+        (time) => document.getElementById("replay-time").textContent === time,
+        time,
+        { timeout: 30000 },
+      );
+    const bound = async () => (await (await fetch(`${program.url}api/v1/status`)).json()).boundTotal;
+    await shown("+00:20:00");
+    const atTwenty = await bound();
+    await shoot(page, "replay");
+    await page.focus("#replay-at");
+    await page.keyboard.press("Home");
+    await shown("+00:00:00");
+    await page.waitForFunction(() => document.querySelector(".place-active .depth")?.textContent === "0");
+    assert.equal(await bound(), 0);
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => document.getElementById("replay-time").textContent > "+00:40:00");
+    await page.waitForTimeout(1000);
+    assert.ok((await bound()) > atTwenty && atTwenty > 0, `${atTwenty} by the twentieth minute`);
+    assert.equal(await page.isHidden("#add-open"), true, "the past is not changed");
+    assert.deepEqual(problems, []);
+  } finally {
+    await browser.close();
+    await program.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
