@@ -75,6 +75,38 @@ impl NodeInfo {
     pub fn remove_pod(&mut self, uid: &Text) -> Option<Arc<Pod>> {
         let at = self.pods.iter().position(|pod| pod.uid == *uid)?;
         let pod = self.pods.remove(at);
+        self.uncount(&pod);
+        Some(pod)
+    }
+
+    /// Takes the pod off again that came last.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(pod) = self.pods.pop() {
+            self.uncount(&pod);
+        }
+    }
+
+    /// The node as it would be without some pods, and these, in order.
+    pub(crate) fn without(&self, goes: impl Fn(&Pod) -> bool) -> (Self, Vec<Arc<Pod>>) {
+        let (gone, stay) = self.pods.iter().cloned().partition(|pod| goes(pod));
+        let mut node = Self {
+            node: Arc::clone(&self.node),
+            pods: stay,
+            pods_with_affinity: self.pods_with_affinity.clone(),
+            requested: self.requested.clone(),
+            used_ports: self.used_ports.clone(),
+            // Otherwise each that goes would have the others looked at.
+            lowest_priority: None,
+            ..*self
+        };
+        let gone: Vec<Arc<Pod>> = gone;
+        gone.iter().for_each(|pod| node.uncount(pod));
+        node.lowest_priority = node.pods.iter().map(|pod| pod.spec().priority).min();
+        (node, gone)
+    }
+
+    /// A pod that was counted is gone.
+    fn uncount(&mut self, pod: &Pod) {
         let requests = pod.requests();
         self.requested.sub(&requests.total);
         self.non_zero_milli_cpu = self.non_zero_milli_cpu.wrapping_sub(requests.non_zero_milli_cpu);
@@ -84,13 +116,14 @@ impl NodeInfo {
                 self.used_ports.swap_remove(at);
             }
         }
-        if let Some(at) = self.pods_with_affinity.iter().position(|other| other.uid == *uid) {
+        let has_affinity = pod.spec().pod_affinity.is_some();
+        let mut known = self.pods_with_affinity.iter();
+        if has_affinity && let Some(at) = known.position(|other| other.uid == pod.uid) {
             self.pods_with_affinity.remove(at);
         }
         if self.lowest_priority == Some(pod.spec().priority) {
             self.lowest_priority = self.pods.iter().map(|pod| pod.spec().priority).min();
         }
-        Some(pod)
     }
 
     /// The node object changed; what runs there stays.
@@ -172,6 +205,8 @@ pub struct Nodes {
     changes: Changes,
     /// How many pods of each priority there are.
     priorities: BTreeMap<i32, usize>,
+    /// How many pods say something of other pods.
+    with_affinity: usize,
     /// By every name that a node gives them.
     images: Images,
     counts: KeptCounts,
@@ -199,6 +234,7 @@ impl Nodes {
         for pod in info.pods() {
             *self.priorities.entry(pod.spec().priority).or_default() += 1;
         }
+        self.with_affinity += info.pods_with_affinity().len();
         self.images.hold(info.node());
         self.images.nodes_changed();
         self.by_name.insert(info.name().clone(), info.slot);
@@ -232,6 +268,7 @@ impl Nodes {
         info.add_pod(pod);
         self.changes.note(info.slot);
         *self.priorities.entry(pod.spec().priority).or_default() += 1;
+        self.with_affinity += usize::from(pod.spec().pod_affinity.is_some());
         self.counts.follow(|counts| counts.on_pod(pod, info));
         true
     }
@@ -242,6 +279,7 @@ impl Nodes {
         if let Some(pod) = info.remove_pod(uid) {
             self.changes.note(info.slot);
             uncount(&mut self.priorities, pod.spec().priority);
+            self.with_affinity -= usize::from(pod.spec().pod_affinity.is_some());
             self.counts.follow(|counts| counts.on_pod_gone(&pod, info));
         }
         true
@@ -263,6 +301,7 @@ impl Nodes {
         for pod in info.pods() {
             uncount(&mut self.priorities, pod.spec().priority);
         }
+        self.with_affinity -= info.pods_with_affinity().len();
         self.images.release(info.node());
         self.images.nodes_changed();
         self.counts.follow(|counts| counts.on_node_gone(&info));
@@ -321,6 +360,11 @@ impl Nodes {
     /// All slots that have a node, in the order of nodes.
     pub(crate) fn order(&self) -> &[Slot] {
         &self.order
+    }
+
+    /// Whether any pod on them says something of other pods.
+    pub(crate) fn have_pods_with_affinity(&self) -> bool {
+        self.with_affinity > 0
     }
 
     /// A number of the order: another order has another.

@@ -12,7 +12,6 @@ mod pods;
 mod problem;
 mod queue;
 mod replay;
-#[allow(dead_code, reason = "the commands that change a cluster or replay one use the rest")]
 mod stage;
 mod status;
 mod stream;
@@ -31,7 +30,6 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 
 pub(in crate::serving) use problem::Problem;
-#[allow(unused_imports, reason = "the same")]
 pub(crate) use stage::{
     Applied, Change, Changes, Epoch, Manifests, Mode, Refusal, Replay, Span, Stage, Standing,
 };

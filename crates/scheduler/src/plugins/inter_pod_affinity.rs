@@ -110,6 +110,10 @@ impl PreFilter for InterPodAffinity {
             return Err(Status::unresolvable(format!("parsing pod: {error}")));
         }
         let matching = self.matching(context.listers, pod);
+        // In many clusters nobody asks for company, and then nobody need be counted.
+        if !matching.requires_anything() && !context.nodes.have_pods_with_affinity() {
+            return Ok(PreFilterAnswer::Skip);
+        }
         let counts = Counts::over(context.nodes, &matching);
         if counts.existing.is_zero() && !matching.requires_anything() {
             return Ok(PreFilterAnswer::Skip);

@@ -221,12 +221,7 @@ impl<'a> DryRun<'a> {
     /// The fewest and least important pods that must leave the node.
     fn victims(&self, node: &NodeInfo) -> Result<PreemptionCandidate, Status> {
         let name = node.name().clone();
-        let mut potential: Vec<Arc<Pod>> =
-            node.pods().iter().filter(|other| is_victim(self.pod, other)).cloned().collect();
-        let mut trial = Trial::new(self, node);
-        for other in &potential {
-            trial.remove(other)?;
-        }
+        let (mut trial, mut potential) = Trial::new(self, node)?;
         trial.filter()?;
 
         potential.sort_by(|a, b| by_importance(a, b, self.context.now));
@@ -281,10 +276,22 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(run: &'a DryRun<'a>, node: &NodeInfo) -> Self {
-        let state = (!run.followers.is_empty()).then(|| run.state.clone());
+    /// Without all that are worth less than the pod, and these.
+    fn new(run: &'a DryRun<'a>, node: &NodeInfo) -> Result<(Self, Vec<Arc<Pod>>), Status> {
         let has_nominated = !run.context.nominations.to(node.name()).is_empty();
-        Self { run, node: node.clone(), state, has_nominated }
+        if run.followers.is_empty() {
+            let (node, gone) = node.without(|other| is_victim(run.pod, other));
+            return Ok((Self { run, node, state: None, has_nominated }, gone));
+        }
+        let state = Some(run.state.clone());
+        let mut trial = Self { run, node: node.clone(), state, has_nominated };
+        let gone = node.pods().iter().filter(|other| is_victim(run.pod, other));
+        let gone: Vec<Arc<Pod>> = gone.cloned().collect();
+        for other in &gone {
+            trial.node.remove_pod(&other.uid);
+            trial.follow_gone(other)?;
+        }
+        Ok((trial, gone))
     }
 
     /// Lets the pod stay if there is room nevertheless.
@@ -296,12 +303,12 @@ impl<'a> Trial<'a> {
         if self.filter().is_ok() {
             return Ok(true);
         }
-        self.remove(other)?;
+        self.node.take_back();
+        self.follow_gone(other)?;
         Ok(false)
     }
 
-    fn remove(&mut self, other: &Arc<Pod>) -> Result<(), Status> {
-        self.node.remove_pod(&other.uid);
+    fn follow_gone(&mut self, other: &Arc<Pod>) -> Result<(), Status> {
         self.follow(REMOVE_POD, |extensions, state, run, node| {
             extensions.remove_pod(run.context, state, run.pod, other, node)
         })

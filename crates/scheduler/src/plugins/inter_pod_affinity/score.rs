@@ -25,7 +25,8 @@ impl PreScore for InterPodAffinity {
             return Err(Status::error(format!("failed to parse pod: {error}")));
         }
         let has_preferences = matching::preferred(pod).next().is_some();
-        if self.ignore_existing && !has_preferences {
+        let is_alone = self.ignore_existing || !context.nodes.have_pods_with_affinity();
+        if is_alone && !has_preferences {
             return Ok(PreScoreAnswer::Skip);
         }
         let matching = self.matching(context.listers, pod);
