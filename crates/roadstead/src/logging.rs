@@ -8,7 +8,8 @@ use tracing_subscriber::EnvFilter;
 /// asks for.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
-        0 => "warn",
+        // What became of a request is told by whoever made it.
+        0 => "warn,kube_client::client=off",
         1 => "info",
         2 => "debug",
         _ => "trace",
