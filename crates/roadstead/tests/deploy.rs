@@ -191,7 +191,10 @@ fn who_looks_may_look_and_nothing_else() {
     let paths = rules[0].non_resource_urls.as_deref().unwrap_or_default();
     assert_eq!(
         (paths, &*rules[0].verbs),
-        (&["/", "/api/v1/*", "/assets/*"].map(str::to_owned)[..], &["get".to_owned()][..])
+        (
+            &["/", "/roadstead/api/v1/*", "/assets/*"].map(str::to_owned)[..],
+            &["get".to_owned()][..]
+        )
     );
     assert_eq!((&rules[0].resources, &rules[0].api_groups), (&None, &None));
 

@@ -1,5 +1,6 @@
 //! What a user may ask for.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authorization::v1::{
@@ -21,6 +22,16 @@ pub(super) struct Authorization {
     allowed_for: Duration,
     denied_for: Duration,
     budget: Reviews,
+}
+
+/// The URL by which the cluster knows a path. Every cluster lets all its users get whatever is below
+/// `/api`, so that they find its resources (the role `system:discovery`): what we have there would
+/// be everybody's if it had no other name.
+pub(super) fn non_resource_url(path: &str) -> Cow<'_, str> {
+    match path == "/api" || path.starts_with("/api/") {
+        true => format!("/roadstead{path}").into(),
+        false => path.into(),
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,6 +117,24 @@ impl Question {
                 resource_attributes: None,
             },
             ..SubjectAccessReview::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_is_not_among_what_clusters_show_to_everybody() {
+        for (path, url) in [
+            ("/api/v1/queue", "/roadstead/api/v1/queue"),
+            ("/api", "/roadstead/api"),
+            ("/", "/"),
+            ("/assets/page.js", "/assets/page.js"),
+            ("/metrics", "/metrics"),
+        ] {
+            assert_eq!(non_resource_url(path), url);
         }
     }
 }

@@ -13,7 +13,7 @@ use rustls::pki_types::CertificateDer;
 use super::answers;
 use super::api::Problem;
 use super::authentication::Authentication;
-use super::authorization::{Authorization, Decision};
+use super::authorization::{Authorization, Decision, non_resource_url};
 use super::user::User;
 
 /// The certificates that the client of a connection showed; none if it showed none. Put among the
@@ -45,10 +45,11 @@ pub(super) async fn secure(
     let path = request.uri().path();
     if !guard.authorization.is_always_allowed(path) {
         let verb = request.method().as_str().to_ascii_lowercase();
-        match guard.authorization.decide(&user, &verb, path).await {
+        let url = non_resource_url(path);
+        match guard.authorization.decide(&user, &verb, &url).await {
             Ok(Decision::Allowed) => {}
             Ok(Decision::Denied(reason)) => {
-                let message = format!("{} may not {verb} {path}", user.name);
+                let message = format!("{} may not {verb} {url}", user.name);
                 return refused(&request, StatusCode::FORBIDDEN, &message, || {
                     answers::forbidden(&user, &verb, path, &reason)
                 });

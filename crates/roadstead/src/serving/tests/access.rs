@@ -36,6 +36,16 @@ async fn the_cluster_says_who_a_token_is_and_what_they_may() {
 }
 
 #[tokio::test]
+async fn the_cluster_is_asked_about_the_api_by_a_name_that_is_not_everybodys() {
+    let harbour = Harbour::open("").await;
+    let said = harbour.get("/api/v1/queue", "bob").await;
+    assert_eq!(said.status, 403);
+    assert_eq!(said.json()["error"]["message"], "bob may not get /roadstead/api/v1/queue");
+    let asked = harbour.api.last_access_review.lock().expect("nobody panicked").clone();
+    assert_eq!(asked["nonResourceAttributes"]["path"], "/roadstead/api/v1/queue");
+}
+
+#[tokio::test]
 async fn a_wrong_token_is_refused_everywhere() {
     let harbour = Harbour::open("").await;
     for path in ["/metrics", "/livez"] {
