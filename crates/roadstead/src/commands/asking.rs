@@ -1,16 +1,21 @@
 //! Asking a scheduler that runs somewhere.
 
+mod credentials;
+mod error;
 mod options;
 
+use std::io;
 use std::time::Duration;
 
-use http::header::{ACCEPT, AUTHORIZATION, HeaderName};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::header::{ACCEPT, HeaderName};
+use http::{Request, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-pub(crate) use options::Server;
+use self::credentials::{Credentials, Token};
+pub(crate) use self::error::AskError;
+pub(crate) use self::options::Server;
 
 /// The way to a scheduler.
 pub(crate) struct Asking {
@@ -19,59 +24,38 @@ pub(crate) struct Asking {
     address: String,
     /// What stands before every path.
     prefix: String,
-    /// How it is said who asks.
-    token: Option<(HeaderName, HeaderValue)>,
+    credentials: Credentials,
+    token: Option<Token>,
     way: Way,
+    /// Whether only the instance that schedules is to answer.
+    wants_leader: bool,
 }
 
 /// How the scheduler is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
     Directly,
-    /// Through the API server, to a service of this namespace.
+    /// Through the API server, to a service of this namespace, which hands each request to any of
+    /// its instances.
     ThroughCluster {
         namespace: String,
+        /// The role, and the account, that may look.
+        viewer: String,
     },
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum AskError {
-    #[error("--{flag}: {problem}")]
-    Flag { flag: &'static str, problem: String },
-    #[error(
-        "cannot reach a scheduler at {address}: {problem}; start one with `roadstead serve` or \
-         `roadstead run --insecure-loopback-port 10260`, or say where one is with --server, or with \
-         --via-cluster if it runs in a cluster"
-    )]
-    Unreachable { address: String, problem: String },
-    #[error("cannot reach the API server: {0}")]
-    NoCluster(String),
-    #[error("{address}: who asks is not known there: {message}; give a token with --token-file")]
-    Unauthorized { address: String, message: String },
-    #[error(
-        "{address}: {message}; whoever asks needs the ClusterRole roadstead-viewer: `kubectl create \
-         clusterrolebinding look --clusterrole=roadstead-viewer --user=NAME`"
-    )]
-    Forbidden { address: String, message: String },
-    #[error(
-        "{message}; to ask through the cluster takes the right to create serviceaccounts/token and \
-         to get services/proxy in namespace {namespace}"
-    )]
-    ForbiddenByCluster { namespace: String, message: String },
-    #[error("{0}")]
-    NotFound(String),
-    #[error("{address}: {message} (HTTP {status})")]
-    Failed { address: String, status: StatusCode, message: String },
-    #[error("{address}: the answer is not understood: {problem}; is this a Roadstead scheduler?")]
-    Garbled { address: String, problem: String },
-}
-
 impl Asking {
+    fn new(client: Client, address: String, prefix: String, way: Way) -> Self {
+        let credentials = Credentials::None;
+        Self { client, address, prefix, credentials, token: None, way, wants_leader: true }
+    }
+
     /// The document at a path under `/api/v1/`, with these parameters.
+    ///
+    /// A token that is refused is replaced once. Where many instances may answer, they are asked
+    /// until the one does that leads; who names one that does not lead is told so.
     pub(crate) async fn get(
-        &self,
+        &mut self,
         path: &str,
         parameters: &[(&str, &str)],
     ) -> Result<Value, AskError> {
@@ -80,9 +64,43 @@ impl Asking {
             let before = if number == 0 { '?' } else { '&' };
             uri.push_str(&format!("{before}{name}={}", encode(value)));
         }
+        self.keep_token().await?;
+        let mut tokens = 1;
+        let mut standbys = 0;
+        loop {
+            match self.ask(&uri).await {
+                Err(AskError::Unauthorized { .. })
+                    if tokens < MOST_TOKENS && self.replace_token().await? =>
+                {
+                    tokens += 1;
+                }
+                Err(AskError::NoLeader { message, .. })
+                    if self.way == Way::Directly && self.wants_leader =>
+                {
+                    let address = &self.address;
+                    eprintln!("warning: {address}: {message}; this is what it knows itself");
+                    self.wants_leader = false;
+                }
+                Err(AskError::NoLeader { .. }) if standbys < MOST_STANDBYS => {
+                    standbys += 1;
+                    tokio::time::sleep(BETWEEN_INSTANCES).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(crate) fn garbled(&self, problem: impl ToString) -> AskError {
+        AskError::Garbled { address: self.address.clone(), problem: problem.to_string() }
+    }
+
+    async fn ask(&self, uri: &str) -> Result<Value, AskError> {
         let mut request = Request::get(uri).header(ACCEPT, "application/json");
-        if let Some((name, value)) = &self.token {
-            request = request.header(name, value);
+        if self.wants_leader {
+            request = request.header(LEADER, "required");
+        }
+        if let Some(token) = &self.token {
+            request = request.header(&token.header, &token.value);
         }
         let request = request.body(Body::empty()).map_err(|error| self.unreachable(&error))?;
         let (status, text) = self.send(request).await?;
@@ -96,10 +114,6 @@ impl Asking {
         Err(self.refusal(status, &document))
     }
 
-    pub(crate) fn garbled(&self, problem: impl ToString) -> AskError {
-        AskError::Garbled { address: self.address.clone(), problem: problem.to_string() }
-    }
-
     async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Vec<u8>), AskError> {
         let answer = async {
             let response =
@@ -110,8 +124,7 @@ impl Asking {
         };
         let answered = tokio::time::timeout(PATIENCE, answer).await;
         answered.unwrap_or_else(|_| {
-            let problem = format!("no answer in {} seconds", PATIENCE.as_secs());
-            Err(AskError::Unreachable { address: self.address.clone(), problem })
+            Err(AskError::Late { address: self.address.clone(), seconds: PATIENCE.as_secs() })
         })
     }
 
@@ -122,60 +135,62 @@ impl Asking {
         let message = own.or(document["message"].as_str()).unwrap_or("no reason was given");
         let message = message.to_owned();
         match (status, &self.way) {
-            (StatusCode::UNAUTHORIZED, _) => AskError::Unauthorized { address, message },
-            (StatusCode::FORBIDDEN, Way::ThroughCluster { namespace }) if own.is_none() => {
-                AskError::ForbiddenByCluster { namespace: namespace.clone(), message }
+            (StatusCode::MISDIRECTED_REQUEST, _) => AskError::NoLeader { address, message },
+            (StatusCode::UNAUTHORIZED, way) => {
+                let way_out = match (way, own) {
+                    (Way::Directly, _) => "give a token with --token-file",
+                    (_, Some(_)) => "its token is new: does the scheduler reach the API server?",
+                    (_, None) => "does the kubeconfig still hold?",
+                };
+                AskError::Unauthorized { address, message, way_out }
             }
-            (StatusCode::FORBIDDEN, _) => AskError::Forbidden { address, message },
+            (StatusCode::FORBIDDEN, Way::Directly) => {
+                let (role, subject) = ("roadstead-viewer".to_owned(), "--user=NAME".to_owned());
+                AskError::Forbidden { address, message, role, subject }
+            }
+            (StatusCode::FORBIDDEN, Way::ThroughCluster { namespace, viewer }) => {
+                let (namespace, role) = (namespace.clone(), viewer.clone());
+                match own {
+                    Some(_) => {
+                        let subject = format!("--serviceaccount={namespace}:{role}");
+                        AskError::Forbidden { address, message, role, subject }
+                    }
+                    None => AskError::ForbiddenByCluster { namespace, role, message },
+                }
+            }
             (StatusCode::NOT_FOUND, _) if own.is_some() => AskError::NotFound(message),
+            (StatusCode::NOT_FOUND, Way::ThroughCluster { .. }) => {
+                AskError::NotInCluster { message }
+            }
             _ => AskError::Failed { address, status, message },
         }
     }
 
-    fn unreachable(&self, error: &dyn std::error::Error) -> AskError {
+    fn unreachable(&self, error: &(dyn std::error::Error + 'static)) -> AskError {
         // What went wrong at the bottom says more than that something did.
         let mut deepest = error;
         while let Some(source) = deepest.source() {
             deepest = source;
         }
+        let (address, problem) = (self.address.clone(), deepest.to_string());
         match &self.way {
-            Way::Directly => AskError::Unreachable {
-                address: self.address.clone(),
-                problem: deepest.to_string(),
-            },
-            Way::ThroughCluster { .. } => AskError::NoCluster(deepest.to_string()),
+            Way::ThroughCluster { .. } => AskError::NoCluster(problem),
+            Way::Directly if is_about_certificate(deepest) => {
+                AskError::Untrusted { address, problem }
+            }
+            Way::Directly => AskError::Unreachable { address, problem },
         }
-    }
-
-    /// Gets a token for the account that may look, which lives for minutes. The API server keeps
-    /// `Authorization` to itself, so it travels in a header of its own.
-    async fn take_token(&mut self, namespace: &str, account: &str) -> Result<(), AskError> {
-        let wanted = json!({
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_SECONDS},
-        });
-        let uri = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
-        let request = Request::builder().method(Method::POST).uri(uri);
-        let request = request.header("content-type", "application/json");
-        let body = Body::from(wanted.to_string().into_bytes());
-        let request = request.body(body).map_err(|error| self.unreachable(&error))?;
-        let (status, text) = self.send(request).await?;
-        let document: Value = serde_json::from_slice(&text).unwrap_or_default();
-        if !status.is_success() {
-            return Err(self.refusal(status, &document));
-        }
-        let token = document["status"]["token"].as_str();
-        let token = token.ok_or_else(|| self.garbled("there is no token in it"))?;
-        self.token = Some((FORWARDED, bearer(token).map_err(|error| self.garbled(error))?));
-        Ok(())
     }
 }
 
-fn bearer(token: &str) -> Result<HeaderValue, String> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim()))
-        .map_err(|_| "it is no token: it has characters that no token has".to_owned())?;
-    value.set_sensitive(true);
-    Ok(value)
+/// An error of TLS comes as one of input and output, or as one in another, of which it does not
+/// count as the source.
+fn is_about_certificate(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut inner = error;
+    while let Some(wrapped) = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        inner = wrapped;
+    }
+    matches!(inner.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// Percent-encodes all but what every part of a URL may have.
@@ -192,9 +207,10 @@ pub(crate) fn encode(text: &str) -> String {
     encoded
 }
 
-/// Who a token is meant for.
-const AUDIENCE: &str = "roadstead";
-const FORWARDED: HeaderName = HeaderName::from_static("x-roadstead-authorization");
-const TOKEN_SECONDS: u32 = 600;
+const LEADER: HeaderName = HeaderName::from_static("x-roadstead-leader");
 const PATIENCE: Duration = Duration::from_secs(20);
-const DIRECT: HeaderName = AUTHORIZATION;
+/// Of a request.
+const MOST_TOKENS: u32 = 2;
+/// Each is chosen at random: of two instances, one in a million questions finds no leader.
+const MOST_STANDBYS: u32 = 20;
+const BETWEEN_INSTANCES: Duration = Duration::from_millis(50);

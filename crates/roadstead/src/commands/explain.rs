@@ -49,7 +49,7 @@ impl Explain {
 
     async fn ask(&self, out: &mut dyn Write) -> Result<u8, Error> {
         let (namespace, name) = explained::split(&self.pod, &self.namespace);
-        let asking = self.server.connect().await.map_err(Error::Ask)?;
+        let mut asking = self.server.connect().await.map_err(Error::Ask)?;
         let path = format!("pods/{}/{}", asking::encode(namespace), asking::encode(name));
         let mut found = asking.get(&path, &[]).await.map_err(Error::Ask)?;
         let text = found.as_object_mut().and_then(|found| found.remove("text"));

@@ -1,10 +1,9 @@
 //! `roadstead queue`: what waits in a running scheduler.
 
+mod following;
 mod rows;
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::Duration;
 
 use clap::ValueEnum;
 use roadstead_scheduler::config::print_yaml;
@@ -36,9 +35,13 @@ pub(crate) struct Queue {
     #[arg(long, value_name = "FIELD", default_value = "place", allow_hyphen_values = true)]
     sort_by: String,
     /// So many at most.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, value_name = "NUMBER", conflicts_with = "watch",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     limit: Option<u32>,
-    /// Go on, and print every pod that comes, changes or leaves.
+    /// Go on, and print every pod that comes, changes or leaves. A scheduler that does not answer
+    /// is waited for, for five minutes.
     #[arg(short, long)]
     watch: bool,
     /// table, or wide: with more columns. json, yaml: all that is known.
@@ -74,60 +77,41 @@ impl Queue {
         if self.watch && matches!(self.output, Output::Json | Output::Yaml) {
             return Err(Error::WatchedDocument);
         }
-        let asking = self.server.connect().await.map_err(Error::Ask)?;
-        let listed = self.list(&asking).await?;
+        let mut asking = self.server.connect().await.map_err(Error::Ask)?;
+        if self.watch {
+            return self.follow(&mut asking, out).await;
+        }
+        let listed = self.list(&mut asking, &self.sort_by).await?;
         match self.output {
             Output::Json => {
                 serde_json::to_writer_pretty(&mut *out, &listed)?;
                 writeln!(out)?;
             }
             Output::Yaml => out.write_all(print_yaml(&listed).as_bytes())?,
-            Output::Table | Output::Wide => return self.print(&asking, listed, out).await,
+            Output::Table | Output::Wide => self.print(&asking, listed, out)?,
         }
         Ok(FINE)
     }
 
-    async fn print(
-        &self,
-        asking: &Asking,
-        listed: Value,
-        out: &mut dyn Write,
-    ) -> Result<u8, Error> {
+    fn print(&self, asking: &Asking, listed: Value, out: &mut dyn Write) -> Result<(), Error> {
         let (now, items) = read(asking, listed)?;
-        let mut columns = Columns::new(self.all_namespaces, self.output == Output::Wide);
-        if items.is_empty() && !self.watch {
+        if items.is_empty() {
             match self.all_namespaces {
                 true => writeln!(out, "No pods wait.")?,
                 false => writeln!(out, "No pods wait in namespace {}.", self.namespace)?,
             }
-            return Ok(FINE);
+            return Ok(());
         }
-        columns.print_with_titles(&items, now, out)?;
-        if !self.watch {
-            return Ok(FINE);
-        }
-        let mut known: BTreeMap<_, _> = items.into_iter().map(|item| (item.key(), item)).collect();
-        loop {
-            out.flush()?;
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-            let (now, items) = read(asking, self.list(asking).await?)?;
-            let mut left = std::mem::take(&mut known);
-            let mut changed = Vec::new();
-            for item in items {
-                let before = left.remove(&item.key());
-                if !before.is_some_and(|before| before.is_like(&item)) {
-                    changed.push(item.clone());
-                }
-                known.insert(item.key(), item);
-            }
-            changed.extend(left.into_values().map(Item::left));
-            columns.print(&changed, now, out)?;
-        }
+        Ok(self.columns().print_with_titles(&items, now, out)?)
     }
 
-    /// All pages of what was asked for, as one document.
-    async fn list(&self, asking: &Asking) -> Result<Value, Error> {
-        let mut fixed = vec![("sort", self.sort_by.as_str())];
+    fn columns(&self) -> Columns {
+        Columns::new(self.all_namespaces, self.output == Output::Wide)
+    }
+
+    /// All pages of what was asked for, in this order, as one document.
+    async fn list(&self, asking: &mut Asking, sort_by: &str) -> Result<Value, Error> {
+        let mut fixed = vec![("sort", sort_by)];
         if !self.all_namespaces {
             fixed.push(("namespace", &self.namespace));
         }
@@ -163,4 +147,3 @@ fn read(asking: &Asking, mut listed: Value) -> Result<(f64, Vec<Item>), Error> {
 }
 
 const PAGE: usize = 1000;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);

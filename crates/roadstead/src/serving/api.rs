@@ -5,6 +5,7 @@
 
 mod activity;
 mod changes;
+mod leading;
 mod nodes;
 mod openapi;
 mod parameters;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::middleware;
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get, post};
 use http::header::CONTENT_TYPE;
@@ -47,6 +49,7 @@ struct Api {
 /// The routes of the API over a scheduler.
 pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
     let streams = Arc::new(Streams::new());
+    let leading = middleware::from_fn_with_state(stage.clone(), leading::ask_leader);
     let api = Api { stage, streams, explanations: Arc::new(Semaphore::new(1)) };
     let mut router = Router::new();
     for (path, allow, handlers) in paths() {
@@ -62,6 +65,7 @@ pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
         .route("/api/", any(nowhere))
         .route("/api/{*path}", any(nowhere))
         .with_state(api)
+        .layer(leading)
 }
 
 /// Every path, the methods that it takes, and what answers them.

@@ -102,6 +102,7 @@ fn reason(status: StatusCode) -> &'static str {
         StatusCode::CONFLICT => "Conflict",
         StatusCode::PAYLOAD_TOO_LARGE => "PayloadTooLarge",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",
+        StatusCode::MISDIRECTED_REQUEST => "MisdirectedRequest",
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => "Unavailable",
         _ => "InternalError",
     }

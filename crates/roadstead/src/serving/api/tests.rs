@@ -6,4 +6,5 @@ mod described;
 mod schema;
 mod stage;
 mod streaming;
+mod through_cluster;
 mod trial;

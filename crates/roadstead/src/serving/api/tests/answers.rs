@@ -184,3 +184,27 @@ async fn everything_shown_is_kept_from_other_sites() {
         assert_eq!(headers["referrer-policy"], "no-referrer", "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_standby_answers_whoever_does_not_ask_for_the_leader() {
+    let stage = TestStage::crowded(false);
+    let router = shown(stage.clone());
+    let asked = |leader: Option<&'static str>| {
+        let mut request = Request::get("/api/v1/queue");
+        if let Some(leader) = leader {
+            request = request.header("x-roadstead-leader", leader);
+        }
+        send(&router, request.body(Body::empty()).expect("it is a request"))
+    };
+    for (leads, header, status) in [
+        (true, None, 200),
+        (true, Some("required"), 200),
+        (true, Some("please"), 400),
+        (false, None, 200),
+        (false, Some("required"), 421),
+    ] {
+        *stage.leads.lock().expect("nobody panicked") = leads;
+        let answer = asked(header).await;
+        assert_eq!(answer.status().as_u16(), status, "{leads} {header:?}");
+    }
+}

@@ -3,14 +3,11 @@
 use std::path::PathBuf;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Path, Request};
-use axum::routing::{any, post};
+use axum::extract::Request;
 use clap::Parser;
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tower::ServiceExt;
 
 use super::stage::TestStage;
 use crate::commands::{explain::Explain, queue::Queue};
@@ -23,7 +20,7 @@ enum Program {
 }
 
 /// Runs a command; what it printed, or what it said was wrong.
-async fn run(line: String) -> Result<String, String> {
+pub(super) async fn run(line: String) -> Result<String, String> {
     let run = move || {
         let words = std::iter::once("roadstead").chain(line.split_whitespace());
         let mut out = Vec::new();
@@ -37,7 +34,7 @@ async fn run(line: String) -> Result<String, String> {
     tokio::task::spawn_blocking(run).await.expect("it does not panic")
 }
 
-async fn serve(router: Router) -> String {
+pub(super) async fn serve(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it is bound");
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -135,6 +132,9 @@ async fn what_is_wrong_is_told_with_the_way_out() {
             vec!["--server", "plain HTTP to another machine"],
         ),
         (format!("queue --token-file {}", token.display()), vec!["--token-file", "it is no token"]),
+        ("queue --via-cluster --token-file x".to_owned(), vec!["cannot be used with"]),
+        ("queue --kubeconfig x --insecure-skip-tls-verify".to_owned(), vec!["cannot be used with"]),
+        ("queue -w --limit 3".to_owned(), vec!["cannot be used with"]),
         ("queue --certificate-authority /nowhere".to_owned(), vec!["--certificate-authority"]),
         (format!("queue --place limbo --server {odd}/x"), vec!["not understood"]),
     ];
@@ -145,57 +145,4 @@ async fn what_is_wrong_is_told_with_the_way_out() {
         }
     }
     std::fs::remove_file(&folder).expect("it is there");
-}
-
-/// An API server with a scheduler behind its proxy, as far as the commands need one.
-fn cluster(may_have_token: bool) -> Router {
-    let token = move |Path((namespace, account)): Path<(String, String)>, body: String| async move {
-        let asked: Value = serde_json::from_str(&body).expect("it is JSON");
-        assert_eq!((namespace.as_str(), account.as_str()), ("roadstead", "roadstead-viewer"));
-        assert_eq!(asked["spec"]["audiences"], json!(["roadstead"]));
-        match may_have_token {
-            true => (StatusCode::CREATED, json!({"status": {"token": "cay"}}).to_string()),
-            false => (StatusCode::FORBIDDEN, json!({"message": "no token for you"}).to_string()),
-        }
-    };
-    let scheduler = shown(TestStage::crowded(false));
-    let proxy = move |Path(path): Path<String>, request: Request| async move {
-        let said = request.headers().get("x-roadstead-authorization");
-        assert_eq!(said.expect("the token is there"), "Bearer cay");
-        let query = request.uri().query().map_or(String::new(), |query| format!("?{query}"));
-        let forwarded = Request::get(format!("/{path}{query}")).body(Body::empty());
-        let Ok(answer) = scheduler.oneshot(forwarded.expect("it is a request")).await;
-        answer
-    };
-    let proxied = "/api/v1/namespaces/roadstead/services/https:roadstead:10259/proxy/{*path}";
-    Router::new()
-        .route("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", post(token))
-        .route(proxied, any(proxy))
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scheduler_in_a_cluster_is_asked_through_its_api_server() {
-    for may_have_token in [true, false] {
-        let server = serve(cluster(may_have_token)).await;
-        let kubeconfig = format!(
-            "{{apiVersion: v1, kind: Config, current-context: a, \
-             clusters: [{{name: a, cluster: {{server: \"{server}\"}}}}], \
-             users: [{{name: a, user: {{}}}}], \
-             contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}"
-        );
-        let file = std::env::temp_dir()
-            .join(format!("roadstead-kubeconfig-{}-{may_have_token}", std::process::id()));
-        std::fs::write(&file, kubeconfig).expect("it can be written");
-        let said = run(format!("explain held --kubeconfig {}", file.display())).await;
-        std::fs::remove_file(&file).expect("it is there");
-        if may_have_token {
-            let out = said.expect("it answers");
-            assert!(out.starts_with("default/held is held by SchedulingGates"), "{out}");
-        } else {
-            let error = said.expect_err("there is no token");
-            assert!(error.contains("no token for you"), "{error}");
-            assert!(error.contains("serviceaccounts/token"), "{error}");
-            assert!(error.contains("services/proxy"), "{error}");
-        }
-    }
 }

@@ -27,6 +27,7 @@ pub(in crate::serving) struct TestStage {
     pub(super) now: Mutex<Time>,
     pub(super) can_change: bool,
     pub(super) is_gone: Mutex<bool>,
+    pub(super) leads: Mutex<bool>,
     pub(super) applied: Arc<Mutex<Vec<Manifests>>>,
 }
 
@@ -80,6 +81,7 @@ impl TestStage {
             now: Mutex::new(later + Duration::from_millis(500)),
             can_change,
             is_gone: Mutex::new(false),
+            leads: Mutex::new(true),
             applied: Arc::default(),
         })
     }
@@ -115,7 +117,8 @@ impl Stage for TestStage {
 
     fn standing(&self) -> Standing {
         let mode = if self.can_change { Mode::Serve } else { Mode::Run };
-        Standing { mode, epoch: Epoch::Start, speed: 1.0, leads: true }
+        let leads = *self.leads.lock().expect("nobody panicked");
+        Standing { mode, epoch: Epoch::Start, speed: 1.0, leads }
     }
 
     fn changes(&self) -> Option<Arc<dyn Changes>> {
