@@ -1,5 +1,6 @@
 //! The cases, in the order in which they run.
 
+mod asking;
 mod deletion;
 mod deployed;
 mod faults;
@@ -66,6 +67,7 @@ pub(crate) const CASES: &[Case] = &[
     case!("deletion", deletion::run, "pods deleted while being scheduled leave nothing behind"),
     case!("stopping", stopping::run, "SIGTERM gives up the lease and ends with 0"),
     case!("deployed", deployed::run, "the manifests of deploy/ are taken, and allow enough"),
+    case!("asking", asking::run, "`queue` and `explain` through the API server's proxy"),
     case!("scheduler-killed", faults::scheduler_killed, "kill -9 amid 5,000 pods, and a restart"),
     case!("api-server-stopped", faults::api_server_stopped, "no API server for 20 s"),
     case!("etcd-stopped", faults::etcd_stopped, "no etcd for 10 s"),

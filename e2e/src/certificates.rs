@@ -28,6 +28,8 @@ pub(crate) enum User {
     Scheduler,
     /// The service account of the manifests in `deploy/`.
     Account,
+    /// Somebody with no rights but those that a case gives them.
+    Onlooker,
 }
 
 impl Authority {
@@ -49,7 +51,7 @@ impl Authority {
         let (certificate, key) = authority.sign_server()?;
         authority.write("server.crt", &certificate.pem())?;
         authority.write("server.key", &key.serialize_pem())?;
-        for user in [User::Admin, User::Scheduler, User::Account] {
+        for user in [User::Admin, User::Scheduler, User::Account, User::Onlooker] {
             authority.sign_client(user)?;
         }
         Ok(authority)
@@ -115,6 +117,9 @@ impl Authority {
                 let name = "system:serviceaccount:roadstead:roadstead";
                 params.distinguished_name.push(DnType::CommonName, name);
             }
+            User::Onlooker => {
+                params.distinguished_name.push(DnType::CommonName, "onlooker");
+            }
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
@@ -136,6 +141,7 @@ impl User {
             User::Admin => "admin",
             User::Scheduler => "scheduler",
             User::Account => "account",
+            User::Onlooker => "onlooker",
         }
     }
 }

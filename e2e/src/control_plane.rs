@@ -10,6 +10,7 @@ use kube::{Client, Config};
 
 use crate::certificates::{Authority, User};
 use crate::failure::{Outcome, While, check};
+use crate::pod_network::PodNetwork;
 use crate::process::Process;
 
 /// A running API server with its store.
@@ -19,6 +20,8 @@ pub(crate) struct ControlPlane {
     servers: PathBuf,
     directory: PathBuf,
     ports: Ports,
+    /// How the API server reaches pods, if not by their addresses.
+    egress_selector: Option<PathBuf>,
     etcd: Option<Process>,
     api_server: Option<Process>,
 }
@@ -40,6 +43,7 @@ impl ControlPlane {
             servers: servers.to_owned(),
             directory: directory.to_owned(),
             ports: Ports { etcd: free_port()?, etcd_peer: free_port()?, api_server: free_port()? },
+            egress_selector: None,
             etcd: None,
             api_server: None,
         };
@@ -70,7 +74,7 @@ impl ControlPlane {
     /// Starts the API server and waits until it is ready.
     pub(crate) async fn start_api_server(&mut self) -> Outcome {
         let path = |name: &str| self.authority.path(name).display().to_string();
-        let arguments = [
+        let mut arguments = vec![
             format!("--etcd-servers=http://127.0.0.1:{}", self.ports.etcd),
             "--bind-address=127.0.0.1".to_owned(),
             "--advertise-address=127.0.0.1".to_owned(),
@@ -101,8 +105,20 @@ impl ControlPlane {
             "--shutdown-delay-duration=0s".to_owned(),
             "--profiling=false".to_owned(),
         ];
+        if let Some(file) = &self.egress_selector {
+            arguments.push(format!("--egress-selector-config-file={}", file.display()));
+        }
         self.api_server = Some(self.spawn("kube-apiserver", &arguments)?);
         self.wait_until_ready().await
+    }
+
+    /// Starts the API server anew, from then on with pods' addresses reached through `network`.
+    pub(crate) async fn reach_pods_through(&mut self, network: &PodNetwork) -> Outcome {
+        let file = self.directory.join("egress-selector.json");
+        fs::write(&file, network.egress_selector().to_string()).during(file.display())?;
+        self.egress_selector = Some(file);
+        self.kill_api_server()?;
+        self.start_api_server().await
     }
 
     /// Ends the API server at once.

@@ -12,6 +12,7 @@ mod control_plane;
 mod failure;
 mod ledger;
 mod objects;
+mod pod_network;
 mod process;
 mod proxy;
 mod runner;

@@ -49,7 +49,8 @@ pub(crate) struct Settings {
 pub(crate) struct Scheduler {
     /// Its process.
     pub(crate) process: Process,
-    port: u16,
+    /// Its port on loopback.
+    pub(crate) port: u16,
 }
 
 impl Scheduler {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use crate::audit::bindings;
 use crate::certificates::User;
 use crate::control_plane::ControlPlane;
-use crate::failure::{Outcome, check};
+use crate::failure::{Outcome, While, check};
 use crate::ledger::Ledger;
 use crate::objects::{create_all, node};
 use crate::scheduler::{Kind, Programs, Scheduler, Settings};
@@ -99,6 +100,39 @@ impl World {
         }
     }
 
+    /// Applies the manifests of `deploy/`; the scheduler's configuration among them, and how many
+    /// objects there are.
+    pub(crate) fn deploy(&self) -> Outcome<(PathBuf, usize)> {
+        let applied = self.kubectl(User::Admin, &["apply", "-f", "deploy/manifests"])?;
+        let config = self.directory.join("deployed.yaml");
+        let shown = self.kubectl(User::Admin, &CONFIGURATION)?;
+        fs::write(&config, shown).during(config.display())?;
+        Ok((config, applied.lines().count()))
+    }
+
+    /// Runs kubectl as `user` in the root of the repository; what it printed.
+    pub(crate) fn kubectl(&self, user: User, arguments: &[&str]) -> Outcome<String> {
+        let program = self.programs.servers.join("kubectl");
+        let output = Command::new(&program)
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig(user)?)
+            .args(arguments)
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+            .output()
+            .during(program.display())?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        check(output.status.success(), || {
+            format!("kubectl {}: {}", arguments.join(" "), text(&output.stderr))
+        })?;
+        Ok(text(&output.stdout))
+    }
+
+    /// With which `user` calls the API server.
+    pub(crate) fn kubeconfig(&self, user: User) -> Outcome<PathBuf> {
+        let name = format!("kubectl-{user:?}.kubeconfig");
+        self.plane.authority.kubeconfig(&name, user, &self.plane.url())
+    }
+
     /// Creates `count` equal nodes, `node-0` and on.
     pub(crate) async fn nodes(&self, count: usize, cpu: &str, memory: &str) -> Outcome {
         let nodes: Vec<Value> =
@@ -138,3 +172,6 @@ impl World {
         Ok(lines)
     }
 }
+
+const CONFIGURATION: [&str; 6] =
+    ["-n", "roadstead", "get", "configmap/roadstead", "-o", r"jsonpath={.data.scheduler\.yaml}"];

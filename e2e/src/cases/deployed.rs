@@ -1,7 +1,5 @@
 //! The manifests of `deploy/`: an API server takes them, and what they allow is enough.
 
-use std::path::Path;
-use std::process::{Command, Output};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,11 +14,7 @@ pub(super) async fn run(world: &mut World) -> Outcome<String> {
     if world.kind == Kind::KubeScheduler {
         return Ok("only Roadstead's".to_owned());
     }
-    let applied = kubectl(world, &["apply", "-f", MANIFESTS])?;
-    let config = world.directory.join("deployed.yaml");
-    let shown = kubectl(world, &CONFIGURATION)?;
-    std::fs::write(&config, &shown.stdout).during(config.display())?;
-
+    let (config, objects) = world.deploy()?;
     world.nodes(2, "1", "4Gi").await?;
     let client = &world.client;
     let classes = [("low", 10), ("high", 1000)];
@@ -45,24 +39,7 @@ pub(super) async fn run(world: &mut World) -> Outcome<String> {
     let log = std::fs::read_to_string(&log).during(log.display())?;
     let refused = log.lines().find(|line| line.contains("forbidden") || line.contains("403"));
     check(refused.is_none(), || format!("its account may not do all it does: {refused:?}"))?;
-    let objects = String::from_utf8_lossy(&applied.stdout).lines().count();
     Ok(format!("{objects} objects applied"))
-}
-
-fn kubectl(world: &World, arguments: &[&str]) -> Outcome<Output> {
-    let program = world.programs.servers.join("kubectl");
-    let authority = &world.plane.authority;
-    let kubeconfig = authority.kubeconfig("kubectl.kubeconfig", User::Admin, &world.plane.url())?;
-    let output = Command::new(&program)
-        .arg("--kubeconfig")
-        .arg(&kubeconfig)
-        .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .output()
-        .during(program.display())?;
-    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
-    check(output.status.success(), || format!("kubectl {}: {}", arguments.join(" "), said()))?;
-    Ok(output)
 }
 
 fn of(name: &str, class: &str) -> Value {
@@ -73,7 +50,4 @@ fn of(name: &str, class: &str) -> Value {
 }
 
 const PATIENCE: Duration = Duration::from_secs(30);
-const MANIFESTS: &str = "deploy/manifests";
-const CONFIGURATION: [&str; 6] =
-    ["-n", "roadstead", "get", "configmap/roadstead", "-o", r"jsonpath={.data.scheduler\.yaml}"];
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/roadstead/leases/roadstead";
