@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use roadstead_cluster::Object;
 use roadstead_queue::Time;
 use roadstead_recording::{Header, Recorder, Source, Step};
-use roadstead_scheduler::listing::{QueueQuery, QueueSortBy, Sorted};
+use roadstead_scheduler::listing::{QueueQuery, QueueSortBy, QueueSurvey, Sorted};
 use roadstead_scheduler::{Activity, Command, Depths, Journal, JournalLimits, Metrics, Scheduler};
 use serde_json::Value;
 
@@ -87,16 +87,15 @@ impl Dashboard {
         let shown = activity.as_mut().map(|activity| activity.document(depths, now));
         std::hint::black_box(serde_json::to_vec(&shown).expect("it can be written"));
         let (_, (journal, _)) = scheduler.queue().observer();
-        let query = QueueQuery {
-            namespace: None,
-            place: None,
-            search: None,
-            sorted: Sorted { by: QueueSortBy::Place, reversed: false },
-            limit: 100,
-            after: None,
-        };
-        let page = journal.as_ref().and_then(|journal| scheduler.queue_page(&query, journal, now));
-        std::hint::black_box(serde_json::to_vec(&page).expect("it can be written"));
+        let sorted = Sorted { by: QueueSortBy::Place, reversed: false };
+        let query = QueueQuery { namespace: None, place: None, search: None, sorted };
+        let mut survey = QueueSurvey::new(query);
+        while !scheduler.survey_queue(&mut survey, usize::MAX) {}
+        // What follows is for other threads, but for the rows.
+        let listing = survey.finish();
+        let rows =
+            journal.as_ref().and_then(|journal| scheduler.queue_rows(&listing, 0..100, journal));
+        std::hint::black_box(serde_json::to_vec(&rows).expect("it can be written"));
     }
 }
 

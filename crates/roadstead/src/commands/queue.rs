@@ -38,7 +38,8 @@ pub(crate) struct Queue {
     /// So many at most.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// Go on, and print every pod that comes, changes or leaves.
+    /// Go on, and print every pod that comes, changes or leaves: each second, or less often when
+    /// more than 10,000 are listed.
     #[arg(short, long)]
     watch: bool,
     /// table, or wide: with more columns. json, yaml: all that is known.
@@ -109,7 +110,7 @@ impl Queue {
         let mut known: BTreeMap<_, _> = items.into_iter().map(|item| (item.key(), item)).collect();
         loop {
             out.flush()?;
-            tokio::time::sleep(BETWEEN_LOOKS).await;
+            tokio::time::sleep(pause(known.len())).await;
             let (now, items) = read(asking, self.list(asking).await?)?;
             let mut left = std::mem::take(&mut known);
             let mut changed = Vec::new();
@@ -162,5 +163,27 @@ fn read(asking: &Asking, mut listed: Value) -> Result<(f64, Vec<Item>), Error> {
     Ok((now, items.map_err(|error| Error::Ask(asking.garbled(error)))?))
 }
 
+/// How long to wait before so many pods are listed again: a long list is looked at less often, for
+/// each row of it costs the scheduler some of its time.
+fn pause(pods: usize) -> Duration {
+    let pods = u32::try_from(pods).unwrap_or(u32::MAX);
+    (A_POD * pods).clamp(BETWEEN_LOOKS, LONGEST_PAUSE)
+}
+
 const PAGE: usize = 1000;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+const A_POD: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_looked_at_less_often() {
+        let rows = [(0, 1), (10_000, 1), (20_000, 2), (100_000, 10), (usize::MAX, 60)];
+        for (pods, seconds) in rows {
+            assert_eq!(pause(pods), Duration::from_secs(seconds), "{pods}");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 mod activity;
 mod changes;
+mod listings;
 mod nodes;
 mod openapi;
 mod parameters;
@@ -29,6 +30,7 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use listings::Listings;
 pub(in crate::serving) use problem::Problem;
 pub(crate) use stage::{
     Applied, Change, Changes, Epoch, Manifests, Mode, Refusal, Replay, Span, Stage, Standing,
@@ -40,6 +42,7 @@ use stream::Streams;
 struct Api {
     stage: Arc<dyn Stage>,
     streams: Arc<Streams>,
+    listings: Arc<Listings>,
     /// How many pods may be explained at once.
     explanations: Arc<Semaphore>,
 }
@@ -47,7 +50,8 @@ struct Api {
 /// The routes of the API over a scheduler.
 pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
     let streams = Arc::new(Streams::new());
-    let api = Api { stage, streams, explanations: Arc::new(Semaphore::new(1)) };
+    let listings = Arc::new(Listings::new());
+    let api = Api { stage, streams, listings, explanations: Arc::new(Semaphore::new(1)) };
     let mut router = Router::new();
     for (path, allow, handlers) in paths() {
         let refuse = move || async move {
