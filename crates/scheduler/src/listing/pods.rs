@@ -57,14 +57,13 @@ impl<V: Observer> Scheduler<V> {
     /// Looks at the next part of all pods; what was found, if that was the last. The journal knows
     /// some pods that are gone.
     pub fn search_pods(&self, search: &mut PodSearch, journal: &Journal) -> Option<Vec<KnownPod>> {
-        let part = self.next_part(&mut search.parts, journal);
+        let text = &search.text;
+        let is_meant = |key: &PodKey| super::contains(&key.namespace, &key.name, text);
+        let part = self.next_part(&mut search.parts, journal, is_meant);
         let mut first = First::new(search.limit, None);
         for key in part.chain(&search.found) {
             let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-            if !super::contains(namespace, name, &search.text) {
-                continue;
-            }
-            let rank = match name.strip_prefix(&search.text) {
+            let rank = match name.strip_prefix(text.as_str()) {
                 Some("") => 0,
                 Some(_) => 1,
                 None => 2,
@@ -84,18 +83,23 @@ impl<V: Observer> Scheduler<V> {
         Some(search.found.iter().map(known).collect())
     }
 
-    /// The names in the next part of all pods, those included of which only the journal knows.
+    /// The names in the next part of all pods that somebody wants, those included of which only the
+    /// journal knows.
     pub fn next_part<'a>(
         &'a self,
         parts: &mut Parts,
         journal: &'a Journal,
-    ) -> impl Iterator<Item = &'a PodKey> + use<'a, V> {
+        is_wanted: impl Fn(&PodKey) -> bool + Copy + 'a,
+    ) -> impl Iterator<Item = &'a PodKey> {
         if parts.all == 0 {
             parts.all = self.known_pods().len() / parts.pods_each + 1;
         }
         let (hasher, part, all) = (parts.hasher.clone(), parts.next, parts.all);
         parts.next += 1;
-        let is_in = move |key: &&PodKey| (hasher.hash_one(*key) >> 32) as usize % all == part;
+        let is_in = move |key: &&PodKey| {
+            (hasher.hash_one(*key) >> 32) as usize % all == part && is_wanted(key)
+        };
+        // Few are wanted, and to know whether a pod is gone costs more than to look at its name.
         let gone = journal.pods().filter(is_in.clone()).filter(|key| !self.is_known(key));
         self.known_pods().filter(is_in).chain(gone)
     }

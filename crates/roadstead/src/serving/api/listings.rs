@@ -12,7 +12,7 @@ use roadstead_queue::Time;
 use roadstead_scheduler::listing::{Mark, QueueItem, QueueListing, QueueQuery, QueueSurvey};
 
 use super::problem::Problem;
-use super::stage::Stage;
+use super::stage::{PATIENCE, Stage};
 use crate::observing;
 
 /// The listings that are under way.
@@ -57,7 +57,9 @@ impl Listings {
         query: QueueQuery,
     ) -> Result<Arc<QueueListing>, Problem> {
         let asked = Instant::now();
-        let mut latest = self.latest.lock().await;
+        let turn = tokio::time::timeout(PATIENCE, self.latest.lock()).await;
+        let mut latest =
+            turn.map_err(|_| Problem::unavailable("too many lists are asked for; try again"))?;
         if let Some((began, listing)) = &*latest
             && *began >= asked
             && let Some(listing) = listing.upgrade().filter(|other| *other.query() == query)

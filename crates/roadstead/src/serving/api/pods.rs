@@ -74,11 +74,12 @@ async fn unknown(api: &Api, namespace: String, name: String) -> Result<String, P
     while !parts.is_over() {
         let wanted = (namespace.clone(), name.clone());
         let step = move |scheduler: &mut Observed, _| {
-            let part = scheduler.next_part(&mut parts, observing::journal(scheduler));
-            let may_be_near = |key: &&PodKey| {
+            let may_be_near = |key: &PodKey| {
                 explained::may_be_near((&key.namespace, &key.name), (&wanted.0, &wanted.1))
             };
-            let near: Vec<PodKey> = part.filter(may_be_near).take(MOST_NEAR).cloned().collect();
+            let journal = observing::journal(scheduler);
+            let part = scheduler.next_part(&mut parts, journal, &may_be_near);
+            let near: Vec<PodKey> = part.take(MOST_NEAR).cloned().collect();
             (parts, near)
         };
         let near;
