@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use roadstead_cluster::Object;
 use roadstead_queue::Time;
 use roadstead_recording::{Header, Recorder, Source, Step};
-use roadstead_scheduler::listing::{QueueQuery, QueueSortBy, Sorted};
+use roadstead_scheduler::listing::{QueueQuery, QueueSortBy, QueueSurvey, Sorted};
 use roadstead_scheduler::{Activity, Command, Depths, Journal, JournalLimits, Metrics, Scheduler};
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ pub(crate) struct Observed {
     metrics: bool,
     journal: bool,
     activity: bool,
-    /// Whether the dashboard is looked at: what it shows is made anew four times a second, however
-    /// many look.
+    /// Whether the dashboard is looked at: what goes on is made anew four times a second, however
+    /// many look, and a page of the queue every three seconds.
     dashboard: bool,
     pub(crate) recording: bool,
 }
@@ -73,30 +73,41 @@ impl Observed {
 #[derive(Default)]
 pub(crate) struct Dashboard {
     looked: Option<Instant>,
+    listed: Option<Instant>,
 }
 
 impl Dashboard {
-    /// Makes what is shown, if it is time for it: what goes on, and a page of the queue.
+    /// Makes what is shown, where it is time for it: what goes on, and a page of the queue.
     pub(crate) fn look(&mut self, scheduler: &mut Scheduler<Observers>, now: Time) {
-        if self.looked.is_some_and(|looked| looked.elapsed() < BETWEEN_LOOKS) {
-            return;
+        let is_due = |last: Option<Instant>, pause| last.is_none_or(|at| at.elapsed() >= pause);
+        if is_due(self.looked, BETWEEN_LOOKS) {
+            self.looked = Some(Instant::now());
+            Self::look_at_activity(scheduler, now);
         }
-        self.looked = Some(Instant::now());
+        if is_due(self.listed, BETWEEN_LISTS) {
+            self.listed = Some(Instant::now());
+            Self::list(scheduler);
+        }
+    }
+
+    fn look_at_activity(scheduler: &mut Scheduler<Observers>, now: Time) {
         let depths = Depths::of(scheduler);
         let (_, (_, activity)) = scheduler.observer_mut();
         let shown = activity.as_mut().map(|activity| activity.document(depths, now));
         std::hint::black_box(serde_json::to_vec(&shown).expect("it can be written"));
+    }
+
+    /// All at once, and sorted here: a running scheduler works in between, and others sort.
+    fn list(scheduler: &Scheduler<Observers>) {
         let (_, (journal, _)) = scheduler.queue().observer();
-        let query = QueueQuery {
-            namespace: None,
-            place: None,
-            search: None,
-            sorted: Sorted { by: QueueSortBy::Place, reversed: false },
-            limit: 100,
-            after: None,
-        };
-        let page = journal.as_ref().and_then(|journal| scheduler.queue_page(&query, journal, now));
-        std::hint::black_box(serde_json::to_vec(&page).expect("it can be written"));
+        let sorted = Sorted { by: QueueSortBy::Place, reversed: false };
+        let query = QueueQuery { namespace: None, place: None, search: None, sorted };
+        let mut survey = QueueSurvey::new(query);
+        while !scheduler.survey_queue(&mut survey, usize::MAX) {}
+        let listing = survey.finish();
+        let rows =
+            journal.as_ref().and_then(|journal| scheduler.queue_rows(&listing, 0..100, journal));
+        std::hint::black_box(serde_json::to_vec(&rows).expect("it can be written"));
     }
 }
 
@@ -149,3 +160,4 @@ fn nanoseconds() -> u64 {
 }
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+const BETWEEN_LISTS: Duration = Duration::from_secs(3);

@@ -124,6 +124,11 @@ impl<T: Item> Entry<T> {
     pub(crate) fn is_waiting(&self) -> bool {
         !matches!(self.spot, Spot::InFlight { .. })
     }
+
+    /// Whether it waits, or is tried with events kept for it.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.is_waiting() || self.marker().is_some()
+    }
 }
 
 /// What tells an item from all others, for jitter.

@@ -1,5 +1,7 @@
 //! Numbered slots that never move.
 
+use std::ops::Range;
+
 /// A store of values under small numbers, which are used again when they fall free.
 ///
 /// Values are kept in pages, so that growing neither copies what is there nor leaves half of a
@@ -72,6 +74,17 @@ impl<E> Slab<E> {
         self.len
     }
 
+    /// How many numbers were ever given out.
+    pub(crate) fn slots(&self) -> usize {
+        self.pages.last().map_or(0, |last| (self.pages.len() - 1) * PAGE + last.len())
+    }
+
+    /// What is under these numbers.
+    pub(crate) fn range(&self, numbers: Range<usize>) -> impl Iterator<Item = (u32, &E)> {
+        let numbers = numbers.start..numbers.end.min(self.slots());
+        numbers.filter_map(|id| Some((id as u32, self.get(id as u32)?)))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &E)> {
         self.pages.iter().flatten().enumerate().filter_map(|(id, slot)| match slot {
             Slot::Taken(value) => Some((id as u32, value)),
@@ -140,5 +153,9 @@ mod tests {
         assert_eq!(slab.iter().count(), slab.len());
         assert!(slab.iter().all(|(id, &n)| id == n));
         assert_eq!(slab.get(u32::MAX), None);
+        let slots = slab.slots();
+        assert_eq!(slots, 3 * PAGE + 1);
+        let parts = [0..1, 1..300, 300..300, 300..slots, slots..usize::MAX];
+        assert!(parts.into_iter().flat_map(|part| slab.range(part)).eq(slab.iter()));
     }
 }

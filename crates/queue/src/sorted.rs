@@ -91,6 +91,13 @@ impl<E: Ord + Clone> SortedList<E> {
         }
     }
 
+    /// How many are before the element, if it is there.
+    pub(crate) fn position(&self, element: &E) -> Option<usize> {
+        let at = self.run_of(element);
+        let within = self.runs.get(at)?.binary_search(element).ok()?;
+        Some(self.runs.iter().take(at).map(VecDeque::len).sum::<usize>() + within)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -194,6 +201,9 @@ mod tests {
                 if step % 500 == 0 {
                     list.check_invariants().unwrap();
                     assert!(list.iter().eq(&tree));
+                    let positions = tree.iter().map(|value| list.position(value));
+                    assert!(positions.eq((0..tree.len()).map(Some)));
+                    assert_eq!(list.position(&u64::MAX), None);
                 }
             }
         }

@@ -126,7 +126,8 @@ impl<H: Hands> Driver<H> {
         loop {
             let orders = *self.orders.borrow_and_update();
             let was_told = self.hear_what_is_there();
-            while let Ok(question) = questions.try_recv() {
+            for _ in 0..QUESTIONS_AT_ONCE {
+                let Ok(question) = questions.try_recv() else { break };
                 question(&mut self.scheduler, self.clock.now());
             }
             self.on_time();
@@ -291,6 +292,8 @@ const MOST_WAITING_BINDS: usize = 512;
 /// How much is heard before pods are tried, and the other way round.
 const INPUTS_AT_ONCE: usize = 256;
 const PODS_AT_ONCE: usize = 64;
+/// How many questions are answered before pods are tried, however many are asked.
+const QUESTIONS_AT_ONCE: usize = 4;
 const WHILE_HANDS_ARE_FULL: Duration = Duration::from_millis(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 const BETWEEN_SAMPLES: Duration = Duration::from_secs(1);

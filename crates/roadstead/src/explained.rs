@@ -83,6 +83,12 @@ pub(crate) fn near<'a>(
     all.filter(|name| seen.insert(name.clone())).take(MOST_NEAR).collect()
 }
 
+/// Whether [`near`] would look at this pod if that one is not there; both by namespace and name.
+pub(crate) fn may_be_near(pod: (&str, &str), wanted: (&str, &str)) -> bool {
+    let is_longer = || pod.1.starts_with(wanted.1);
+    pod.1 == wanted.1 || pod.0 == wanted.0 && (is_longer() || may_be_meant(wanted.1, pod.1))
+}
+
 /// Whether it is worth a close look: that costs the product of the lengths, and there may be very
 /// many names.
 fn may_be_meant(name: &str, other: &str) -> bool {

@@ -1,20 +1,24 @@
 //! Pages of what a scheduler knows, for people who look at it.
 //!
-//! A page costs one look at each thing that may be on it, and a copy of those that are. Where one
-//! page ends and the next begins is told by the last thing on it, not by a number: what comes and
-//! goes between two pages makes none be missed that was there all the time.
+//! Questions are answered between two cycles, so none may take long: what grows with the number of
+//! pods is looked at in steps (the queue in [`QueueSurvey`], all pods in [`PodSearch`]), and nodes
+//! are few enough for one look. Where one page ends and the next begins is told by the last thing
+//! on it, not by a number: what comes and goes between two pages makes none be missed that was
+//! there all the time.
 
 mod nodes;
 mod order;
 mod pods;
 mod queue;
+mod survey;
 
 pub use nodes::{
     Amounts, NodeDetail, NodeItem, NodePage, NodeQuery, NodeSort, NodeSummary, PodOnNode,
 };
 pub use order::{Mark, Sorted};
-pub use pods::KnownPod;
-pub use queue::{PlaceName, QueueItem, QueuePage, QueueQuery, QueueSortBy};
+pub use pods::{KnownPod, Parts, PodSearch};
+pub use queue::{PlaceName, QueueItem, QueueQuery, QueueSortBy};
+pub use survey::{QueueListing, QueueSurvey};
 
 /// Whether a text occurs in `namespace/name`.
 fn contains(namespace: &str, name: &str, text: &str) -> bool {

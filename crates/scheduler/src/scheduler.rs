@@ -234,7 +234,7 @@ impl<V: Observer> Scheduler<V> {
     }
 
     /// The names of all pods that the cluster shows, in no particular order.
-    pub fn known_pods(&self) -> impl Iterator<Item = &PodKey> {
+    pub fn known_pods(&self) -> impl ExactSizeIterator<Item = &PodKey> {
         self.queue.policy().pods.keys()
     }
 

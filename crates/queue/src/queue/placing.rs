@@ -222,11 +222,6 @@ where
         self.arrivals
     }
 
-    pub(super) fn ranked(&self, id: u32, order: u32) -> Ranked<S::Rank> {
-        let entry = &self.entries[id];
-        Ranked { rank: self.sort.rank(&entry.item, entry.record.timestamp), order, id }
-    }
-
     pub(super) fn due(&self, id: u32, order: u32) -> Due<S::Rank> {
         Due { until: End::new(self.backoff_end(id)), ranked: self.ranked(id, order) }
     }
@@ -278,6 +273,11 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
             },
             Spot::InFlight { .. } => Place::InFlight,
         })
+    }
+
+    pub(super) fn ranked(&self, id: u32, order: u32) -> Ranked<S::Rank> {
+        let entry = &self.entries[id];
+        Ranked { rank: self.sort.rank(&entry.item, entry.record.timestamp), order, id }
     }
 
     /// Which bucket of the pool an entry belongs to.

@@ -1,5 +1,7 @@
 //! What one may ask a queue.
 
+use std::ops::Range;
+
 use super::{Attempt, Queue};
 use crate::entry::{Entry, Spot};
 use crate::in_flight::Logged;
@@ -42,9 +44,7 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
     /// Items that back off after a rejection, then those after an error, each in the order in
     /// which they will be free.
     pub fn backoff(&self) -> impl Iterator<Item = Waiting<'_, P::Item>> {
-        let rejected = self.backoff.iter().map(|due| due.ranked.id);
-        let failed = self.error_backoff.iter().map(|due| due.ranked.id);
-        rejected.chain(failed).map(|id| self.waiting(id))
+        self.backoff_ids().map(|id| self.waiting(id))
     }
 
     /// Unschedulable and gated items, in no particular order.
@@ -57,9 +57,55 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
         self.in_flight_ids().map(|id| &self.entries[id].item)
     }
 
-    /// The same, with all that the queue knows of them.
-    pub fn under_way(&self) -> impl Iterator<Item = Waiting<'_, P::Item>> {
-        self.in_flight_ids().map(|id| self.waiting(id))
+    /// How many slots there are, free ones included. An item keeps its slot for as long as it is in
+    /// the queue; afterwards another may have it.
+    pub fn slots(&self) -> usize {
+        self.entries.slots()
+    }
+
+    /// What waits or is tried in these slots, with the number of its slot. Whoever looks at one
+    /// range after the other sees everything once that is there all the time, whatever happens in
+    /// between.
+    pub fn in_slots(
+        &self,
+        slots: Range<usize>,
+    ) -> impl Iterator<Item = (usize, Waiting<'_, P::Item>)> {
+        let listed = self.entries.range(slots).filter(|(_, entry)| entry.is_listed());
+        listed.map(|(id, _)| (id as usize, self.waiting(id)))
+    }
+
+    /// The slots of what is active and of what backs off, in the order of [`active`](Self::active)
+    /// and [`backoff`](Self::backoff). It looks at none of the items.
+    pub fn slots_in_order(&self) -> impl Iterator<Item = usize> {
+        self.active.iter().map(|ranked| ranked.id).chain(self.backoff_ids()).map(|id| id as usize)
+    }
+
+    /// The item of that key and incarnation, where it waits or is tried.
+    pub fn find(
+        &self,
+        key: &<P::Item as Item>::Key,
+        incarnation: u64,
+    ) -> Option<Waiting<'_, P::Item>> {
+        let is_it = |id: &u32| {
+            let entry = &self.entries[*id];
+            entry.item.incarnation() == incarnation && entry.is_listed()
+        };
+        let id = self.waiting_id(key).filter(is_it);
+        id.or_else(|| self.attempts_on(key).find(is_it)).map(|id| self.waiting(id))
+    }
+
+    /// How many active items will be tried before this one; `None` if it is not active.
+    pub fn position(&self, key: &<P::Item as Item>::Key) -> Option<usize> {
+        let id = self.waiting_id(key)?;
+        let Spot::Active { order } = self.entries[id].spot else { return None };
+        let position = self.active.position(&self.ranked(id, order));
+        // A sort that does not stand by its ranks: find the item the slow way.
+        position.or_else(|| self.active.iter().position(|other| other.id == id))
+    }
+
+    /// Tells this queue from all others of the program.
+    pub fn serial(&self) -> u32 {
+        self.serial
     }
 
     /// Labels of the events that are kept for attempts under way, oldest first.
@@ -130,6 +176,11 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
     pub(super) fn in_flight_ids(&self) -> impl Iterator<Item = u32> {
         let watched = self.entries.iter().filter(|(_, entry)| entry.marker().is_some());
         watched.map(|(id, _)| id)
+    }
+
+    fn backoff_ids(&self) -> impl Iterator<Item = u32> {
+        let rejected = self.backoff.iter().map(|due| due.ranked.id);
+        rejected.chain(self.error_backoff.iter().map(|due| due.ranked.id))
     }
 
     fn waiting(&self, id: u32) -> Waiting<'_, P::Item> {

@@ -183,6 +183,39 @@ fn equal_ranks_go_in_order_of_arrival() {
 }
 
 #[test]
+fn whoever_looks_at_slots_in_turn_sees_all_that_stay_whatever_happens_meanwhile() {
+    let mut f = fixture();
+    for name in ["a", "b", "c", "d", "e", "held"] {
+        f.add(if name == "held" { job(name).held() } else { job(name) });
+    }
+    let plugin = f.fit;
+    let seen = |f: &Fixture, slots| {
+        let names = f.queue.in_slots(slots).map(|(_, waiting)| waiting.item().name);
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&f, 0..2), ["a", "b"]);
+    // One is tried, one is rejected, one goes, and one comes into its slot.
+    let attempt = f.pop();
+    f.reject(attempt, &[plugin]);
+    let _tried = f.pop();
+    let now = f.now;
+    f.queue.delete("c", now);
+    f.add(job("new"));
+    assert_eq!(seen(&f, 2..4), ["new", "d"]);
+    assert_eq!(seen(&f, 4..usize::MAX), ["e", "held"]);
+    assert_eq!(f.queue.slots(), 6);
+    assert_eq!(f.queue.find("b", 0).map(|waiting| waiting.place()), Some(Place::InFlight));
+    assert!(f.queue.find("c", 0).is_none() && f.queue.find("a", 7).is_none());
+
+    let order: Vec<_> = f.queue.slots_in_order().collect();
+    assert_eq!(order, [3, 4, 2]);
+    for (at, name) in ["d", "e", "new"].into_iter().enumerate() {
+        assert_eq!(f.queue.position(name), Some(at), "{name}");
+    }
+    assert_eq!((f.queue.position("a"), f.queue.position("b")), (None, None));
+}
+
+#[test]
 fn an_update_that_changes_nothing_keeps_the_place_in_the_order() {
     let mut q = fixture();
     q.add(job("a"));

@@ -40,8 +40,9 @@ pub(crate) struct Queue {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     limit: Option<u32>,
-    /// Go on, and print every pod that comes, changes or leaves. A scheduler that does not answer
-    /// is waited for, for five minutes.
+    /// Go on, and print every pod that comes, changes or leaves: each second, or less often when
+    /// more than 10,000 are listed. A scheduler that does not answer is waited for, for five
+    /// minutes.
     #[arg(short, long)]
     watch: bool,
     /// table, or wide: with more columns. json, yaml: all that is known.
@@ -81,7 +82,7 @@ impl Queue {
         if self.watch {
             return self.follow(&mut asking, out).await;
         }
-        let listed = self.list(&mut asking, &self.sort_by).await?;
+        let listed = self.list(&mut asking).await?;
         match self.output {
             Output::Json => {
                 serde_json::to_writer_pretty(&mut *out, &listed)?;
@@ -109,9 +110,9 @@ impl Queue {
         Columns::new(self.all_namespaces, self.output == Output::Wide)
     }
 
-    /// All pages of what was asked for, in this order, as one document.
-    async fn list(&self, asking: &mut Asking, sort_by: &str) -> Result<Value, Error> {
-        let mut fixed = vec![("sort", sort_by)];
+    /// All pages of what was asked for, as one document.
+    async fn list(&self, asking: &mut Asking) -> Result<Value, Error> {
+        let mut fixed = vec![("sort", self.sort_by.as_str())];
         if !self.all_namespaces {
             fixed.push(("namespace", &self.namespace));
         }

@@ -56,6 +56,40 @@ async fn one_that_stands_by_places_nothing_and_then_goes_on_at_once() {
 }
 
 #[tokio::test]
+async fn pods_are_tried_between_questions_however_many_are_asked() {
+    let (cluster, running) = run(Orders::Standby);
+    cluster.load(&nodes(2));
+    cluster.load(&pods("pod", 10));
+    let active = |scheduler: &mut Observed, _: Time| scheduler.queue().counts().active;
+    let until = Instant::now() + PATIENCE;
+    while running.questions.ask(active).await != Some(10) {
+        assert!(Instant::now() < until, "its queue fills");
+        sleep(Duration::from_millis(5)).await;
+    }
+    let (let_go, held) = std::sync::mpsc::channel::<()>();
+    let hold: Question = Box::new(move |_, _| {
+        let _ = held.recv_timeout(PATIENCE);
+    });
+    running.questions.put(hold).await.expect("it runs");
+    let (answer, answers) = std::sync::mpsc::channel();
+    for _ in 0..40 {
+        let answer = answer.clone();
+        let ask: Question = Box::new(move |scheduler, now| {
+            answer.send(active(scheduler, now)).expect("the test waits");
+        });
+        running.questions.put(ask).await.expect("it runs");
+    }
+    drop(answer);
+    running.orders.send(Orders::Schedule).expect("it runs");
+    let_go.send(()).expect("it is held");
+    cluster.wait_until("all are bound", |c| c.bound() == 10).await;
+    let saw_all_wait = answers.into_iter().filter(|active| *active == 10).count();
+    // Those of one turn before the orders were read, and of one after.
+    assert!(saw_all_wait <= 2 * QUESTIONS_AT_ONCE, "{saw_all_wait} questions came first");
+    running.end().await;
+}
+
+#[tokio::test]
 async fn one_that_finishes_tries_no_more_pods() {
     let (cluster, running) = run(Orders::Schedule);
     cluster.load(&nodes(2));

@@ -6,6 +6,7 @@
 mod activity;
 mod changes;
 mod leading;
+mod listings;
 mod nodes;
 mod openapi;
 mod parameters;
@@ -31,6 +32,7 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use listings::Listings;
 pub(in crate::serving) use problem::Problem;
 pub(crate) use stage::{
     Applied, Change, Changes, Epoch, Manifests, Mode, Refusal, Replay, Span, Stage, Standing,
@@ -42,6 +44,7 @@ use stream::Streams;
 struct Api {
     stage: Arc<dyn Stage>,
     streams: Arc<Streams>,
+    listings: Arc<Listings>,
     /// How many pods may be explained at once.
     explanations: Arc<Semaphore>,
 }
@@ -50,7 +53,8 @@ struct Api {
 pub(crate) fn routes(stage: Arc<dyn Stage>) -> Router {
     let streams = Arc::new(Streams::new());
     let leading = middleware::from_fn_with_state(stage.clone(), leading::ask_leader);
-    let api = Api { stage, streams, explanations: Arc::new(Semaphore::new(1)) };
+    let listings = Arc::new(Listings::new());
+    let api = Api { stage, streams, listings, explanations: Arc::new(Semaphore::new(1)) };
     let mut router = Router::new();
     for (path, allow, handlers) in paths() {
         let refuse = move || async move {

@@ -62,11 +62,7 @@ impl<V: Observer> Scheduler<V> {
             }
             (Some(node), _) => Whereabouts::Bound { node: node.clone() },
             (None, Some(Place::Active)) => {
-                let is_it = |item: &PodKey| item == key;
-                let mut active = queue.active();
-                let before =
-                    active.position(|other| is_it(roadstead_queue::Item::key(other.item())));
-                Whereabouts::Active { before: before.unwrap_or(0) }
+                Whereabouts::Active { before: queue.position(key).unwrap_or(0) }
             }
             (None, Some(Place::Backoff { until })) => Whereabouts::Backoff { until },
             (None, Some(Place::ErrorBackoff { until })) => Whereabouts::ErrorBackoff { until },

@@ -76,7 +76,7 @@ impl Mark {
         Some(Self { number, namespace: namespace.to_owned(), name: name.to_owned() })
     }
 
-    fn of(key: &Key<'_>) -> Self {
+    pub(super) fn of(key: &Key<'_>) -> Self {
         let number = match key.value {
             Value::Number(number) => Some(number),
             Value::Text(_) => None,
@@ -151,25 +151,14 @@ impl<'a, T> First<'a, T> {
         if self.after.is_some_and(|after| key <= after) {
             return;
         }
-        if self.is_past(&key) {
-            self.has_more = true;
-            return;
-        }
         if self.found.len() >= self.limit {
-            self.found.pop();
             self.has_more = true;
+            if self.found.peek().is_some_and(|last| last.key <= key) {
+                return;
+            }
+            self.found.pop();
         }
         self.found.push(Offer { key, thing });
-    }
-
-    /// Whether nothing from this key on can be among them.
-    pub(super) fn is_past(&self, key: &Key<'_>) -> bool {
-        self.found.len() >= self.limit && self.found.peek().is_some_and(|last| last.key <= *key)
-    }
-
-    /// There were more that nobody offered.
-    pub(super) fn note_more(&mut self) {
-        self.has_more = true;
     }
 
     /// In order, with the mark of the last if there are more.

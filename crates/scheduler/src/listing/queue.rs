@@ -1,15 +1,18 @@
-//! What waits, and where.
+//! Pods of the queue, and what is shown of each.
+
+use std::ops::Range;
 
 use roadstead_queue::{Item, Place, Time, Waiting};
 use serde::Serialize;
 
-use super::order::{First, Key, Mark, Sorted, Value};
+use super::QueueListing;
+use super::order::Sorted;
 use crate::journal::{Journal, optional_seconds, seconds};
 use crate::observer::Observer;
 use crate::scheduler::{QueuedPod, Scheduler};
 
-/// Which pods of the queue to list.
-#[derive(Clone, Debug)]
+/// Which pods of the queue to list, and in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueQuery {
     /// Those of this namespace.
     pub namespace: Option<String>,
@@ -19,10 +22,6 @@ pub struct QueueQuery {
     pub search: Option<String>,
     /// In this order.
     pub sorted: Sorted<QueueSortBy>,
-    /// So many at most.
-    pub limit: usize,
-    /// From here on.
-    pub after: Option<Mark>,
 }
 
 /// What pods of the queue may be sorted by; names decide between equals.
@@ -78,21 +77,6 @@ impl PlaceName {
     }
 }
 
-/// Some of the pods in the queue.
-#[derive(Clone, Debug, Serialize)]
-pub struct QueuePage {
-    /// When this was true.
-    #[serde(serialize_with = "seconds")]
-    pub now: Time,
-    /// How many there are that were asked for, on all pages.
-    pub total: usize,
-    /// Those of this page.
-    pub items: Vec<QueueItem>,
-    /// Where the next page begins, if there is one.
-    #[serde(skip)]
-    pub next: Option<Mark>,
-}
-
 /// A pod in the queue.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -136,54 +120,30 @@ pub struct QueueItem {
     pub message: Option<String>,
 }
 
-/// A pod that may come on the page, and its number in its place.
-type Found<'a> = (Waiting<'a, QueuedPod>, usize);
-
 impl<V: Observer> Scheduler<V> {
-    /// A page of the queue. The journal knows when pods were first queued, and what was said of
-    /// them; `None` if the query goes on from a mark of another order.
+    /// Rows of a listing, as they are now. Pods that are not in the queue any more, or not in the
+    /// place that was asked for, have none. The journal knows when pods were first queued, and what
+    /// was said of them; `None` if the listing is of another queue.
     #[must_use]
-    pub fn queue_page(
+    pub fn queue_rows(
         &self,
-        query: &QueueQuery,
+        listing: &QueueListing,
+        rows: Range<usize>,
         journal: &Journal,
-        now: Time,
-    ) -> Option<QueuePage> {
-        let Sorted { by, reversed } = query.sorted;
-        let after = match &query.after {
-            Some(mark) => Some(mark.key(reversed, |namespace, name| match by {
-                QueueSortBy::Namespace => Some(namespace),
-                QueueSortBy::Name => Some(name),
-                _ => None,
-            })?),
-            None => None,
-        };
-        let mut page = Page { query, journal, first: First::new(query.limit, after), total: 0 };
-        let (queue, counts) = (self.queue(), self.queue().counts());
-        let wants = |place| query.place.is_none_or(|wanted| wanted == place);
-        if wants(PlaceName::Active) {
-            page.take(PlaceName::Active, counts.active, queue.active());
+    ) -> Option<Vec<QueueItem>> {
+        let queue = self.queue();
+        if !listing.is_of(queue.serial()) {
+            return None;
         }
-        if wants(PlaceName::Backoff) {
-            page.take(PlaceName::Backoff, counts.backoff + counts.error_backoff, queue.backoff());
-        }
-        if wants(PlaceName::Unschedulable) && counts.unschedulable > 0 {
-            let pods = queue.pool().filter(|pod| pod.place() == Place::Unschedulable);
-            page.take(PlaceName::Unschedulable, counts.unschedulable, pods);
-        }
-        if wants(PlaceName::Gated) && counts.gated > 0 {
-            let pods = queue.pool().filter(|pod| matches!(pod.place(), Place::Gated { .. }));
-            page.take(PlaceName::Gated, counts.gated, pods);
-        }
-        if wants(PlaceName::InFlight) && counts.in_flight > 0 {
-            page.take(PlaceName::InFlight, counts.in_flight, queue.under_way());
-        }
-        let (total, (found, next)) = (page.total, page.first.finish());
-        let items = found.into_iter().map(|found| self.queue_item(&found, journal)).collect();
-        Some(QueuePage { now, total, items, next })
+        let wanted = listing.query().place;
+        let pods =
+            listing.names(rows).filter_map(|(key, incarnation)| queue.find(key, incarnation));
+        let pods =
+            pods.filter(|pod| wanted.is_none_or(|place| PlaceName::of(pod.place()) == place));
+        Some(pods.map(|pod| self.queue_item(&pod, journal)).collect())
     }
 
-    fn queue_item(&self, (pod, index): &Found<'_>, journal: &Journal) -> QueueItem {
+    fn queue_item(&self, pod: &Waiting<'_, QueuedPod>, journal: &Journal) -> QueueItem {
         let (item, place) = (pod.item(), pod.place());
         let name_of = |plugin| self.queue().plugins().name(plugin).to_owned();
         let rejectors = pod.rejectors();
@@ -199,10 +159,10 @@ impl<V: Observer> Scheduler<V> {
             name: item.key().name.to_string(),
             uid: item.pod().uid.to_string(),
             place: PlaceName::of(place),
-            position: (place == Place::Active).then_some(*index),
+            position: self.queue().position(item.key()).filter(|_| place == Place::Active),
             priority: item.priority(),
             attempts: pod.attempts(),
-            queued: queued(pod, journal),
+            queued: journal.queued(item.key()).unwrap_or_else(|| pod.queued_at()),
             since: pod.queued_at(),
             backoff_until: until(place),
             rejectors: names,
@@ -217,82 +177,8 @@ impl<V: Observer> Scheduler<V> {
     }
 }
 
-struct Page<'a> {
-    query: &'a QueueQuery,
-    journal: &'a Journal,
-    first: First<'a, Found<'a>>,
-    total: usize,
-}
-
-impl<'a> Page<'a> {
-    /// Takes from the pods of a place, of which there are so many, what belongs on the page.
-    fn take(
-        &mut self,
-        place: PlaceName,
-        count: usize,
-        pods: impl Iterator<Item = Waiting<'a, QueuedPod>>,
-    ) {
-        let QueueQuery { namespace, search, sorted, .. } = self.query;
-        let takes_all = namespace.is_none() && search.is_none();
-        // Places come in their order; a page that is full needs to see no more of them.
-        let may_stop = takes_all && *sorted == FORWARD;
-        let is_in_order = matches!(place, PlaceName::Active | PlaceName::Backoff);
-        if takes_all {
-            self.total += count;
-        }
-        let least = Value::Number(rank(place, 0));
-        let least = Key { value: least, reversed: false, namespace: "", name: "" };
-        if may_stop && count > 0 && self.first.is_past(&least) {
-            return self.first.note_more();
-        }
-        for (index, pod) in pods.enumerate() {
-            let key = pod.item().key();
-            let is_in = namespace.as_ref().is_none_or(|wanted| *wanted == *key.namespace);
-            let matches = |text: &String| super::contains(&key.namespace, &key.name, text);
-            if !is_in || !search.as_ref().is_none_or(matches) {
-                continue;
-            }
-            self.total += usize::from(!takes_all);
-            let key = self.key(&pod, if is_in_order { index } else { 0 });
-            if may_stop && is_in_order && self.first.is_past(&key) {
-                return self.first.note_more();
-            }
-            self.first.offer(key, (pod, index));
-        }
-    }
-
-    fn key(&self, pod: &Waiting<'a, QueuedPod>, index: usize) -> Key<'a> {
-        let item = pod.item();
-        let (namespace, name) = (item.key().namespace.as_str(), item.key().name.as_str());
-        let time = |time: Time| i128::from(time.as_nanos());
-        let Sorted { by, reversed } = self.query.sorted;
-        let value = match by {
-            QueueSortBy::Place => Value::Number(rank(PlaceName::of(pod.place()), index)),
-            QueueSortBy::Namespace => Value::Text(namespace),
-            QueueSortBy::Name => Value::Text(name),
-            QueueSortBy::Priority => Value::Number(item.priority().into()),
-            QueueSortBy::Attempts => Value::Number(pod.attempts().into()),
-            QueueSortBy::Queued => Value::Number(time(queued(pod, self.journal))),
-            QueueSortBy::Since => Value::Number(time(pod.queued_at())),
-            // Those that do not back off come last.
-            QueueSortBy::Backoff => Value::Number(until(pod.place()).map_or(i128::MAX, time)),
-        };
-        Key { value, reversed, namespace, name }
-    }
-}
-
-const FORWARD: Sorted<QueueSortBy> = Sorted { by: QueueSortBy::Place, reversed: false };
-
-/// Where a pod is among all, place by place.
-fn rank(place: PlaceName, index: usize) -> i128 {
-    ((place as i128) << 64) + index as i128
-}
-
-fn queued(pod: &Waiting<'_, QueuedPod>, journal: &Journal) -> Time {
-    journal.queued(pod.item().key()).unwrap_or_else(|| pod.queued_at())
-}
-
-fn until(place: Place) -> Option<Time> {
+/// The end of a backoff.
+pub(super) fn until(place: Place) -> Option<Time> {
     match place {
         Place::Backoff { until } | Place::ErrorBackoff { until } => until,
         _ => None,

@@ -21,14 +21,14 @@ impl Queue {
     ) -> Result<u8, Error> {
         let mut columns = self.columns();
         let began = Instant::now();
-        let listed = self.list(asking, &self.sort_by).await?;
+        let listed = self.list(asking).await?;
         let mut took = began.elapsed();
         let (now, items) = read(asking, listed)?;
         columns.print_with_titles(&items, now, out)?;
         let mut known: BTreeMap<_, _> = items.into_iter().map(|item| (item.key(), item)).collect();
         loop {
             out.flush()?;
-            sleep(pause(took)).await;
+            sleep(pause(took, known.len())).await;
             let (now, items);
             ((now, items), took) = self.look(asking).await?;
             let mut left = std::mem::take(&mut known);
@@ -51,14 +51,9 @@ impl Queue {
         let first = Instant::now();
         let mut wait = FIRST_WAIT;
         let mut is_away = false;
-        // By place, a pod that waits all the time may be missed between two pages.
-        let sort_by = match self.sort_by.trim_start_matches('-') {
-            "place" => "namespace",
-            _ => &self.sort_by,
-        };
         loop {
             let began = Instant::now();
-            let error = match self.list(asking, sort_by).await {
+            let error = match self.list(asking).await {
                 Ok(listed) => {
                     if is_away {
                         eprintln!("it answers again");
@@ -81,14 +76,17 @@ impl Queue {
     }
 }
 
-/// How long to wait after a look that took so long: all pages of a long queue are work for the
-/// scheduler, of whose time this may take a small part only.
-fn pause(took: Duration) -> Duration {
-    BETWEEN_LOOKS.max(took * PAUSES_PER_LOOK)
+/// How long to wait after a look that took so long and found so many pods: each of them costs the
+/// scheduler some of its time, of which this may take a small part only.
+fn pause(took: Duration, pods: usize) -> Duration {
+    let pods = u32::try_from(pods).unwrap_or(u32::MAX);
+    BETWEEN_LOOKS.max(took * PAUSES_PER_LOOK).max((A_POD * pods).min(LONGEST_PAUSE))
 }
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 const PAUSES_PER_LOOK: u32 = 9;
+const A_POD: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// For how long nobody need answer.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -101,7 +99,17 @@ mod tests {
 
     #[test]
     fn a_long_queue_is_looked_at_less_often() {
-        assert_eq!(pause(Duration::from_millis(10)), Duration::from_secs(1));
-        assert_eq!(pause(Duration::from_secs(2)), Duration::from_secs(18));
+        let rows = [
+            (10, 0, 1),
+            (10, 10_000, 1),
+            (10, 20_000, 2),
+            (10, 100_000, 10),
+            (10, usize::MAX, 60),
+            (2_000, 100_000, 18),
+        ];
+        for (took, pods, seconds) in rows {
+            let paused = pause(Duration::from_millis(took), pods);
+            assert_eq!(paused, Duration::from_secs(seconds), "{took} ms, {pods} pods");
+        }
     }
 }

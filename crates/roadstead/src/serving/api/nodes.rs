@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 use roadstead_scheduler::document::nearest;
-use roadstead_scheduler::listing::{NodePage, NodeQuery, NodeSort};
+use roadstead_scheduler::listing::{Mark, NodePage, NodeQuery, NodeSort};
 use serde::Serialize;
 
-use super::parameters::{Parameters, Segments, marked, sorted, wrong_mark};
+use super::parameters::{Parameters, Segments, sorted, wrong_mark};
 use super::problem::Problem;
 use super::{Api, ok};
 
@@ -28,11 +28,14 @@ pub(super) async fn list(
         search: parameters.text("search")?.map(str::to_lowercase),
         sorted: sort.sorted,
         limit: parameters.limit(MOST_NODES, DEFAULT_NODES)?,
-        after: sort.after(&parameters)?,
+        after: match sort.token(&parameters)? {
+            Some(token) => Some(Mark::parse(token).ok_or_else(wrong_mark)?),
+            None => None,
+        },
     };
     let page = api.stage.ask(move |scheduler, now| scheduler.node_page(&query, now));
     let mut page = page.await?.ok_or_else(wrong_mark)?;
-    let next = marked(&sort, page.next.take());
+    let next = page.next.take().map(|mark| sort.marked(mark));
     Ok(ok(&Shown { page, next }))
 }
 

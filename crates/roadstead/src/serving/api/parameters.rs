@@ -1,11 +1,13 @@
 //! Reading what requests say, strictly: what is not understood is refused.
 
+use std::fmt::Display;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::StatusCode;
 use http::request::Parts;
-use roadstead_scheduler::listing::{Mark, Sorted};
+use roadstead_scheduler::listing::Sorted;
 
 use super::problem::Problem;
 
@@ -136,11 +138,16 @@ pub(super) struct Sort<S> {
 }
 
 impl<S> Sort<S> {
-    /// Where the last page ended, if this is not the first.
-    pub(super) fn after(&self, parameters: &Parameters) -> Result<Option<Mark>, Problem> {
+    /// What the last page said of where it ended, if this is not the first.
+    pub(super) fn token<'a>(&self, parameters: &'a Parameters) -> Result<Option<&'a str>, Problem> {
         let Some(token) = parameters.value("continue")? else { return Ok(None) };
-        let mark = token.split_once(':').filter(|(words, _)| *words == self.words);
-        mark.and_then(|(_, mark)| Mark::parse(mark)).map(Some).ok_or_else(wrong_mark)
+        let token = token.split_once(':').filter(|(words, _)| *words == self.words);
+        token.map(|(_, token)| Some(token)).ok_or_else(wrong_mark)
+    }
+
+    /// What to hand back for the next page.
+    pub(super) fn marked(&self, mark: impl Display) -> String {
+        format!("{}:{mark}", self.words)
     }
 }
 
@@ -165,11 +172,6 @@ pub(super) fn sorted<S: Copy>(
         return Err(Problem::field("sort", problem));
     };
     Ok(Sort { words: wanted.to_owned(), sorted: Sorted { by: *by, reversed } })
-}
-
-/// What to hand back for the next page.
-pub(super) fn marked<S>(sort: &Sort<S>, next: Option<Mark>) -> Option<String> {
-    next.map(|mark| format!("{}:{mark}", sort.words))
 }
 
 pub(super) fn wrong_mark() -> Problem {

@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use roadstead_scheduler::listing::KnownPod;
+use roadstead_scheduler::PodKey;
+use roadstead_scheduler::listing::{KnownPod, Parts, PodSearch};
 use serde::Serialize;
 
 use super::parameters::{Parameters, Segments};
@@ -23,10 +24,18 @@ pub(super) async fn find(
     parameters.allow(&["search", "limit"])?;
     let text = parameters.text("search")?.unwrap_or_default().to_lowercase();
     let limit = parameters.limit(MOST_PODS, DEFAULT_PODS)?;
-    let items = api
-        .stage
-        .ask(move |scheduler, _| scheduler.find_pods(&text, limit, observing::journal(scheduler)));
-    Ok(ok(&Found { items: items.await? }))
+    let mut search = PodSearch::new(text, limit, PODS_AT_ONCE);
+    loop {
+        let step = move |scheduler: &mut Observed, _| {
+            let found = scheduler.search_pods(&mut search, observing::journal(scheduler));
+            (search, found)
+        };
+        let found;
+        (search, found) = api.stage.ask(step).await?;
+        if let Some(items) = found {
+            return Ok(ok(&Found { items }));
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -46,31 +55,48 @@ pub(super) async fn show(
     // One at a time: it looks at every node many times over.
     let turn = api.explanations.acquire().await;
     let _turn = turn.map_err(|_| Problem::unavailable("the server is stopping"))?;
+    let key = explained::key(&namespace, &name);
     let found = api.stage.ask(move |scheduler, now| {
-        let key = explained::key(&namespace, &name);
         let explanation = scheduler.explain(&key, now);
         let history = observing::journal(scheduler).history(&key);
-        Explained::new(&key, explanation, history)
-            .map(|explained| (explained, now.as_nanos() as f64 / 1e9))
-            .ok_or_else(|| unknown(scheduler, &namespace, &name))
+        let now = now.as_nanos() as f64 / 1e9;
+        Explained::new(&key, explanation, history).map(|explained| (explained, now))
     });
-    let (explained, now) = found.await?.map_err(Problem::not_found)?;
+    let Some((explained, now)) = found.await? else {
+        return Err(Problem::not_found(unknown(&api, namespace, name).await?));
+    };
     let text = explained.to_string();
     Ok(ok(&Shown { explained, now, text }))
 }
 
-fn unknown(scheduler: &Observed, namespace: &str, name: &str) -> String {
-    let journal = observing::journal(scheduler);
-    // Some are named twice, which does no harm.
-    let pods = scheduler.known_pods().chain(journal.pods());
-    let pods: Vec<_> = pods.map(|key| (key.namespace.as_str(), key.name.as_str())).collect();
-    let near = explained::near(pods.iter().copied(), namespace, name);
-    let near = match near.as_slice() {
+async fn unknown(api: &Api, namespace: String, name: String) -> Result<String, Problem> {
+    let (mut parts, mut pods) = (Parts::new(PODS_AT_ONCE), Vec::new());
+    while !parts.is_over() {
+        let wanted = (namespace.clone(), name.clone());
+        let step = move |scheduler: &mut Observed, _| {
+            let may_be_near = |key: &PodKey| {
+                explained::may_be_near((&key.namespace, &key.name), (&wanted.0, &wanted.1))
+            };
+            let journal = observing::journal(scheduler);
+            let part = scheduler.next_part(&mut parts, journal, &may_be_near);
+            let near: Vec<PodKey> = part.take(MOST_NEAR).cloned().collect();
+            (parts, near)
+        };
+        let near;
+        (parts, near) = api.stage.ask(step).await?;
+        pods.extend(near);
+    }
+    let pods = pods.iter().map(|key| (key.namespace.as_str(), key.name.as_str()));
+    let near = match explained::near(pods, &namespace, &name).as_slice() {
         [] => String::new(),
         near => format!("; did you mean {}?", near.join(" or ")),
     };
-    format!("there is no pod {namespace}/{name}{near}")
+    Ok(format!("there is no pod {namespace}/{name}{near}"))
 }
 
+/// How many pods the scheduler's thread looks at before it goes on with its work.
+const PODS_AT_ONCE: usize = 16 * 1024;
+/// How many of those may be near a name that is not there.
+const MOST_NEAR: usize = 500;
 const MOST_PODS: usize = 100;
 const DEFAULT_PODS: usize = 20;

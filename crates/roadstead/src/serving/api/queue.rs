@@ -2,18 +2,19 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use roadstead_scheduler::listing::{PlaceName, QueuePage, QueueQuery, QueueSortBy};
+use roadstead_scheduler::listing::{Mark, PlaceName, QueueItem, QueueQuery, QueueSortBy};
 use serde::Serialize;
 
-use super::parameters::{Parameters, marked, sorted};
+use super::listings::{Opened, Rows};
+use super::parameters::{Parameters, sorted, wrong_mark};
 use super::problem::Problem;
 use super::{Api, ok};
-use crate::observing;
 
 #[derive(Serialize)]
 struct Shown {
-    #[serde(flatten)]
-    page: QueuePage,
+    now: f64,
+    total: usize,
+    items: Vec<QueueItem>,
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -30,15 +31,52 @@ pub(super) async fn list(
         place: parameters.one_of("place", PLACES)?,
         search: parameters.text("search")?.map(str::to_lowercase),
         sorted: sort.sorted,
-        limit: parameters.limit(MOST_PODS, DEFAULT_PODS)?,
-        after: sort.after(&parameters)?,
     };
-    let page = api.stage.ask(move |scheduler, now| {
-        scheduler.queue_page(&query, observing::journal(scheduler), now)
+    let limit = parameters.limit(MOST_PODS, DEFAULT_PODS)?;
+    let after = match sort.token(&parameters)? {
+        Some(token) => Some(read(token).ok_or_else(wrong_mark)?),
+        None => None,
+    };
+    let kept = after.as_ref().and_then(|(mark, number)| api.listings.go_on(*number, &query, mark));
+    let (opened, rows) = match kept {
+        Some(opened) => match opened.rows(&*api.stage, limit).await? {
+            Some(rows) => (opened, rows),
+            None => begin(&api, query, after, limit).await?,
+        },
+        None => begin(&api, query, after, limit).await?,
+    };
+    let Opened { listing, .. } = opened;
+    let (total, Rows { now, items, given }) = (listing.len(), rows);
+    let mark = listing.mark(given).filter(|_| given < total);
+    let next = mark.map(|mark| {
+        let number = api.listings.keep(Opened { listing, given });
+        sort.marked(format!("{mark}@{number}"))
     });
-    let mut page = page.await?.ok_or_else(super::parameters::wrong_mark)?;
-    let next = marked(&sort, page.next.take());
-    Ok(ok(&Shown { page, next }))
+    Ok(ok(&Shown { now: now.as_nanos() as f64 / 1e9, total, items, next }))
+}
+
+/// Rows of a listing that is made now, from where another one ended.
+async fn begin(
+    api: &Api,
+    query: QueueQuery,
+    after: Option<(Mark, u64)>,
+    limit: usize,
+) -> Result<(Opened, Rows), Problem> {
+    let listing = api.listings.make(&*api.stage, query).await?;
+    let given = match after {
+        Some((mark, _)) => listing.up_to(&mark).ok_or_else(wrong_mark)?,
+        None => 0,
+    };
+    let opened = Opened { listing, given };
+    let rows = opened.rows(&*api.stage, limit).await?;
+    let rows = rows.ok_or_else(|| Problem::unavailable("the time was changed; try again"))?;
+    Ok((opened, rows))
+}
+
+/// Where the last page ended, and the number of its listing.
+fn read(token: &str) -> Option<(Mark, u64)> {
+    let (mark, number) = token.rsplit_once('@')?;
+    Some((Mark::parse(mark)?, number.parse().ok()?))
 }
 
 const SORTS: &[(&str, QueueSortBy)] = &[

@@ -152,4 +152,4 @@ pub(crate) enum Refusal {
 }
 
 /// How long whoever asks waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,6 +3,7 @@
 mod answers;
 mod commands;
 mod described;
+mod listings;
 mod schema;
 mod stage;
 mod streaming;

@@ -1,32 +1,66 @@
 //! Pages of what the scheduler knows.
 
+use std::ops::Range;
+
 use serde_json::json;
 
 use super::*;
 use crate::listing::{
-    Mark, NodeQuery, NodeSort, PlaceName, QueuePage, QueueQuery, QueueSortBy, Sorted,
+    KnownPod, Mark, NodeQuery, NodeSort, PlaceName, PodSearch, QueueItem, QueueListing, QueueQuery,
+    QueueSortBy, QueueSurvey, Sorted,
 };
 
 fn query(by: QueueSortBy) -> QueueQuery {
-    QueueQuery {
-        namespace: None,
-        place: None,
-        search: None,
-        sorted: Sorted { by, reversed: false },
-        limit: 100,
-        after: None,
-    }
+    let sorted = Sorted { by, reversed: false };
+    QueueQuery { namespace: None, place: None, search: None, sorted }
+}
+
+fn name_of(item: QueueItem) -> String {
+    item.name
 }
 
 impl TestCluster {
-    fn page(&self, query: &QueueQuery) -> QueuePage {
-        let journal = &self.scheduler.queue().observer().1.0;
-        let page = self.scheduler.queue_page(query, journal, self.now);
-        page.expect("the mark is of this order")
+    fn kept(&self) -> &Journal {
+        &self.scheduler.queue().observer().1.0
+    }
+
+    fn listing(&self, query: &QueueQuery) -> QueueListing {
+        let mut survey = QueueSurvey::new(query.clone());
+        while !self.scheduler.survey_queue(&mut survey, 3) {}
+        survey.finish()
+    }
+
+    fn rows(&self, listing: &QueueListing, rows: Range<usize>) -> Vec<QueueItem> {
+        let rows = self.scheduler.queue_rows(listing, rows, self.kept());
+        rows.expect("it is the same queue")
+    }
+
+    /// All pods of a listing.
+    fn items(&self, query: &QueueQuery) -> Vec<QueueItem> {
+        let listing = self.listing(query);
+        self.rows(&listing, 0..listing.len())
     }
 
     fn names(&self, query: &QueueQuery) -> Vec<String> {
-        self.page(query).items.into_iter().map(|item| item.name).collect()
+        self.items(query).into_iter().map(name_of).collect()
+    }
+
+    fn found(&self, text: &str, limit: usize, pods_each: usize) -> Vec<KnownPod> {
+        let mut search = PodSearch::new(text.to_owned(), limit, pods_each);
+        loop {
+            if let Some(found) = self.scheduler.search_pods(&mut search, self.kept()) {
+                return found;
+            }
+        }
+    }
+
+    /// The cluster shows a pod that asks for too much; nobody tries it yet.
+    fn queue(&mut self, name: &str, priority: i32) {
+        let api = json!({
+            "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}")},
+            "spec": {"containers": [testing::container("cpu=9")], "priority": priority},
+        });
+        self.set_pod(name, api);
     }
 
     /// Some pods in each place, some active.
@@ -41,11 +75,7 @@ impl TestCluster {
         cluster.refuses = false;
         cluster.now = cluster.now + Duration::from_millis(500);
         for (name, priority) in [("calm", 0), ("urgent", 10), ("calm-too", 0)] {
-            let api = json!({
-                "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}")},
-                "spec": {"containers": [testing::container("cpu=9")], "priority": priority},
-            });
-            cluster.set_pod(name, api);
+            cluster.queue(name, priority);
         }
         cluster
     }
@@ -54,12 +84,9 @@ impl TestCluster {
 #[test]
 fn the_queue_is_listed_place_by_place_in_its_own_order() {
     let cluster = TestCluster::crowded();
-    let page = cluster.page(&query(QueueSortBy::Place));
-    let rows: Vec<_> = page
-        .items
-        .iter()
-        .map(|item| (item.name.as_str(), item.place.as_str(), item.position))
-        .collect();
+    let items = cluster.items(&query(QueueSortBy::Place));
+    let rows: Vec<_> =
+        items.iter().map(|item| (item.name.as_str(), item.place.as_str(), item.position)).collect();
     assert_eq!(
         rows,
         [
@@ -72,47 +99,109 @@ fn the_queue_is_listed_place_by_place_in_its_own_order() {
             ("held", "gated", None),
         ]
     );
-    assert_eq!((page.total, page.next), (7, None));
-    let big = &page.items[4];
+    let big = &items[4];
     // Once more when the binding that was refused gave its node back.
     assert_eq!((big.attempts, big.rejectors.as_slice()), (2, &["NodeResourcesFit".to_owned()][..]));
     assert_eq!(big.message.as_deref(), Some("1 Insufficient cpu"));
-    assert_eq!(page.items[6].gated_by.as_deref(), Some("SchedulingGates"));
-    let unlucky = &page.items[3];
+    assert_eq!(items[6].gated_by.as_deref(), Some("SchedulingGates"));
+    let unlucky = &items[3];
     assert!(unlucky.backoff_until.is_some_and(|until| until > cluster.now));
     assert!(unlucky.message.as_ref().is_some_and(|said| said.contains("refused")), "{unlucky:?}");
 }
 
+const ORDERS: [QueueSortBy; 8] = [
+    QueueSortBy::Place,
+    QueueSortBy::Namespace,
+    QueueSortBy::Name,
+    QueueSortBy::Priority,
+    QueueSortBy::Attempts,
+    QueueSortBy::Queued,
+    QueueSortBy::Since,
+    QueueSortBy::Backoff,
+];
+
 #[test]
 fn pages_of_any_size_and_order_make_the_whole_list() {
     let cluster = TestCluster::crowded();
-    use QueueSortBy::*;
-    for by in [Place, Namespace, Name, Priority, Attempts, Queued, Since, Backoff] {
-        for reversed in [false, true] {
-            let mut query = QueueQuery { sorted: Sorted { by, reversed }, ..query(by) };
-            let all = cluster.names(&query);
-            assert_eq!(all.len(), 7, "{by:?}");
-            for limit in 1..=7 {
-                (query.limit, query.after) = (limit, None);
-                let mut found = Vec::new();
-                loop {
-                    let page = cluster.page(&query);
-                    assert_eq!(page.total, 7);
-                    found.extend(page.items.into_iter().map(|item| item.name));
-                    query.after = page.next.map(|mark| {
-                        Mark::parse(&mark.to_string()).expect("a mark reads as it is written")
-                    });
-                    if query.after.is_none() {
-                        break;
-                    }
+    for (by, reversed) in ORDERS.into_iter().flat_map(|by| [(by, false), (by, true)]) {
+        let query = QueueQuery { sorted: Sorted { by, reversed }, ..query(by) };
+        let all = cluster.names(&query);
+        assert_eq!(all.len(), 7, "{by:?}");
+        for limit in 1..=7 {
+            let (mut found, mut mark) = (Vec::new(), None::<Mark>);
+            for _ in 0..7 {
+                // Each page from another listing, as if none were kept.
+                let listing = cluster.listing(&query);
+                let given = mark.map_or(Some(0), |mark| listing.up_to(&mark));
+                let given = given.expect("the mark is of this order");
+                let end = listing.len().min(given + limit);
+                found.extend(cluster.rows(&listing, given..end).into_iter().map(name_of));
+                if end == listing.len() {
+                    break;
                 }
-                assert_eq!(found, all, "{by:?}, reversed: {reversed}, {limit} a page");
+                let text = listing.mark(end).expect("there were some").to_string();
+                mark = Some(Mark::parse(&text).expect("a mark reads as it is written"));
             }
+            assert_eq!(found, all, "{by:?}, reversed: {reversed}, {limit} a page");
         }
     }
-    let by_priority =
-        QueueQuery { sorted: Sorted { by: Priority, reversed: true }, limit: 2, ..query(Priority) };
-    assert_eq!(cluster.names(&by_priority), ["urgent", "big-1"]);
+    let sorted = Sorted { by: QueueSortBy::Priority, reversed: true };
+    let by_priority = QueueQuery { sorted, ..query(QueueSortBy::Priority) };
+    assert_eq!(cluster.names(&by_priority)[..2], ["urgent", "big-1"]);
+    let sorted = Sorted { by: QueueSortBy::Queued, reversed: true };
+    let by_age = QueueQuery { sorted, ..query(QueueSortBy::Queued) };
+    let ages: Vec<_> = cluster.items(&by_age).into_iter().map(|item| item.queued).collect();
+    assert!(ages.is_sorted_by(|a, b| a >= b), "{ages:?}");
+}
+
+#[test]
+fn a_pod_that_waits_all_the_time_is_listed_once_whatever_happens_meanwhile() {
+    for (by, reversed) in ORDERS.into_iter().flat_map(|by| [(by, false), (by, true)]) {
+        let mut cluster = TestCluster::new();
+        cluster.node("pier", "cpu=1");
+        for number in 0..60 {
+            cluster.queue(&format!("stays-{number}"), number % 4);
+            cluster.queue(&format!("goes-{number}"), number % 3);
+        }
+        let mut turn = 0;
+        // Some are tried and rejected, some become more urgent, one goes and comes again.
+        let mut churn = |cluster: &mut TestCluster| {
+            cluster.now = cluster.now + Duration::from_millis(700);
+            for _ in 0..5 {
+                cluster.scheduler.schedule_one(cluster.now);
+            }
+            let stays = format!("stays-{}", turn * 7 % 60);
+            cluster.queue(&stays, turn % 9);
+            let goes = format!("goes-{}", turn % 60);
+            cluster.scheduler.pod_gone(&key(&goes), cluster.now);
+            cluster.queue(&format!("comes-{turn}"), 1);
+            if turn % 2 == 0 {
+                cluster.queue(&goes, 2);
+            }
+            cluster.scheduler.on_time(cluster.now);
+            turn += 1;
+        };
+        let mut survey =
+            QueueSurvey::new(QueueQuery { sorted: Sorted { by, reversed }, ..query(by) });
+        let mut steps = 0;
+        while !cluster.scheduler.survey_queue(&mut survey, 7) {
+            steps += 1;
+            churn(&mut cluster);
+        }
+        assert_eq!(steps, 120 / 7, "what comes later makes it no longer");
+        let listing = survey.finish();
+        let mut names = Vec::new();
+        for start in (0..listing.len()).step_by(9) {
+            names.extend(cluster.rows(&listing, start..start + 9).into_iter().map(name_of));
+            churn(&mut cluster);
+        }
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all, "{by:?}: none is listed twice");
+        let stay = names.iter().filter(|name| name.starts_with("stays")).count();
+        assert_eq!(stay, 60, "{by:?}");
+    }
 }
 
 #[test]
@@ -121,28 +210,49 @@ fn what_is_asked_for_is_counted_and_listed_alone() {
     let of = |change: &dyn Fn(&mut QueueQuery)| {
         let mut query = query(QueueSortBy::Name);
         change(&mut query);
-        let page = cluster.page(&query);
-        (page.total, page.items.into_iter().map(|item| item.name).collect::<Vec<_>>())
+        assert_eq!(cluster.listing(&query).len(), cluster.names(&query).len());
+        cluster.names(&query)
     };
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let found = of(&|query| query.search = Some("alm".to_owned()));
-    assert_eq!(found, (2, names(&["calm", "calm-too"])));
+    assert_eq!(found, ["calm", "calm-too"]);
     let found = of(&|query| query.place = Some(PlaceName::Unschedulable));
-    assert_eq!(found, (2, names(&["big-0", "big-1"])));
-    let found = of(&|query| (query.search, query.limit) = (Some("default/big".to_owned()), 1));
-    assert_eq!(found, (2, names(&["big-0"])));
-    assert_eq!(of(&|query| query.namespace = Some("other".to_owned())), (0, vec![]));
+    assert_eq!(found, ["big-0", "big-1"]);
+    let found = of(&|query| query.search = Some("default/big".to_owned()));
+    assert_eq!(found, ["big-0", "big-1"]);
+    assert!(of(&|query| query.namespace = Some("other".to_owned())).is_empty());
+}
+
+#[test]
+fn rows_are_of_now_and_of_what_was_asked_for() {
+    let mut cluster = TestCluster::crowded();
+    let active = QueueQuery { place: Some(PlaceName::Active), ..query(QueueSortBy::Place) };
+    let listing = cluster.listing(&active);
+    cluster.scheduler.schedule_one(cluster.now);
+    cluster.queue("most-urgent", 50);
+    let rows = cluster.rows(&listing, 0..10);
+    let rows: Vec<_> = rows.iter().map(|item| (item.name.as_str(), item.position)).collect();
+    assert_eq!(rows, [("calm", Some(1)), ("calm-too", Some(2))]);
+    assert_eq!(listing.len(), 3);
 }
 
 #[test]
 fn a_mark_of_another_order_is_refused() {
     let cluster = TestCluster::crowded();
-    let journal = &cluster.scheduler.queue().observer().1.0;
     let mark = Mark::parse("/default/big-0").expect("it is a mark");
-    let by_name = QueueQuery { after: Some(mark.clone()), ..query(QueueSortBy::Name) };
-    assert!(cluster.scheduler.queue_page(&by_name, journal, cluster.now).is_some());
-    let by_priority = QueueQuery { after: Some(mark), ..query(QueueSortBy::Priority) };
-    assert!(cluster.scheduler.queue_page(&by_priority, journal, cluster.now).is_none());
+    assert_eq!(cluster.listing(&query(QueueSortBy::Name)).up_to(&mark), Some(1));
+    assert_eq!(cluster.listing(&query(QueueSortBy::Priority)).up_to(&mark), None);
+}
+
+#[test]
+fn a_survey_of_another_queue_begins_again() {
+    let (one, other) = (TestCluster::crowded(), TestCluster::crowded());
+    let mut survey = QueueSurvey::new(query(QueueSortBy::Name));
+    assert!(!one.scheduler.survey_queue(&mut survey, 3));
+    while !other.scheduler.survey_queue(&mut survey, 3) {}
+    let listing = survey.finish();
+    assert_eq!(listing.len(), 7);
+    assert!(one.scheduler.queue_rows(&listing, 0..7, one.kept()).is_none());
+    assert_eq!(other.rows(&listing, 0..7).len(), 7);
 }
 
 #[test]
@@ -180,9 +290,10 @@ fn any_pod_is_found_by_a_part_of_its_name() {
     cluster.pod("small", "cpu=1", json!({"spec": {"nodeName": "pier"}}));
     cluster.pod("smaller", "cpu=1", json!({"spec": {"schedulerName": "other"}}));
     cluster.delete("held");
-    let journal = &cluster.scheduler.queue().observer().1.0;
     let found = |text: &str, limit| {
-        let found = cluster.scheduler.find_pods(text, limit, journal);
+        let found = cluster.found(text, limit, 1000);
+        // In however many steps.
+        assert_eq!(cluster.found(text, limit, 1), found);
         found.into_iter().map(|pod| format!("{} {}", pod.name, pod.place)).collect::<Vec<_>>()
     };
     assert_eq!(found("small", 20), ["small bound", "smaller notOurs"]);

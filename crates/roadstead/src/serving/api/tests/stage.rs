@@ -1,5 +1,7 @@
 //! A scheduler to ask, and ways to ask it.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use axum::body::Body;
 use http::{Request, Response};
 use hyper::body::Body as _;
 use k8s_openapi::api::core::v1 as api;
-use roadstead_model::{Node, Pod, Text};
+use roadstead_model::{Node, Pod, Text, World};
 use roadstead_queue::Time;
 use roadstead_scheduler::{Command, JournalLimits, Scheduler, Setup};
 use serde_json::{Value, json};
@@ -29,6 +31,8 @@ pub(in crate::serving) struct TestStage {
     pub(super) is_gone: Mutex<bool>,
     pub(super) leads: Mutex<bool>,
     pub(super) applied: Arc<Mutex<Vec<Manifests>>>,
+    /// How many questions were put.
+    pub(super) asked: AtomicUsize,
 }
 
 impl TestStage {
@@ -83,7 +87,30 @@ impl TestStage {
             is_gone: Mutex::new(false),
             leads: Mutex::new(true),
             applied: Arc::default(),
+            asked: AtomicUsize::new(0),
         })
+    }
+
+    /// Lets something happen to the scheduler.
+    pub(super) fn with<R>(&self, act: impl FnOnce(&mut Observed, Time) -> R) -> R {
+        let now = *self.now.lock().expect("nobody panicked");
+        act(&mut self.scheduler.lock().expect("nobody panicked"), now)
+    }
+
+    /// So many more pods come, which are called `{name}-{number}` and ask for too much.
+    pub(super) fn add(&self, name: &str, numbers: Range<usize>) {
+        let mut world = World::new();
+        for number in numbers {
+            let pod = json!({
+                "metadata": {"name": format!("{name}-{number}"), "namespace": "crowd",
+                             "uid": format!("uid-{name}-{number}")},
+                "spec": {"schedulerName": "default-scheduler", "priority": number % 5, "containers": [
+                    {"name": "main", "resources": {"requests": {"cpu": "16"}}}]},
+            });
+            let pod: api::Pod = serde_json::from_value(pod).expect("it is a pod");
+            let pod = Arc::new(Pod::from_api(&pod, &mut world).expect("it compiles"));
+            self.with(|scheduler, now| scheduler.pod_set(pod, now));
+        }
     }
 
     pub(super) fn later(&self, by: Duration) {
@@ -110,8 +137,8 @@ impl Stage for TestStage {
         if *self.is_gone.lock().expect("nobody panicked") {
             return Box::pin(async { Err(Unavailable("the scheduler has stopped".to_owned())) });
         }
-        let now = *self.now.lock().expect("nobody panicked");
-        question(&mut self.scheduler.lock().expect("nobody panicked"), now);
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.with(question);
         Box::pin(async { Ok(()) })
     }
 
