@@ -24,7 +24,7 @@ pub(super) fn to_pod(words: &str, api: &Value) -> Value {
         let (rest, effect) = taint.rsplit_once(':').expect("an effect");
         let toleration = match rest.split_once('=') {
             Some((key, value)) => json!({"key": key, "value": value, "effect": effect}),
-            None => json!({"key": rest, "operator": "Exists", "effect": effect}),
+            None => json!({"key": rest, "effect": effect}),
         };
         push(&mut spec["tolerations"], toleration);
     } else if let Some(pair) = words.strip_prefix("it did not select nodes by ") {
@@ -311,7 +311,11 @@ fn new_node(words: &str, cluster: &mut TestCluster, objects: &[Value]) -> bool {
             node["metadata"]["name"] = name.into();
         } else if let Some(labels) = part.strip_prefix("labelled ").or(part.strip_prefix("with ")) {
             for (key, value) in labels_of(labels) {
-                node["metadata"]["labels"][key] = value.into();
+                // That a label is there says nothing against the value that it must have.
+                let label = &mut node["metadata"]["labels"][key];
+                if value != "any" || label.is_null() {
+                    *label = value.into();
+                }
             }
         } else if let Some(rest) = part.strip_prefix("to which ") {
             let driver = rest.split(' ').next().expect("a driver");
