@@ -304,6 +304,7 @@ fn enlarge(node: &mut Value, more: &str, pods: &[&Value]) {
 /// A node that is `labelled a=b,c in (d, e)`, or has what else is said of it.
 fn new_node(words: &str, cluster: &mut TestCluster, objects: &[Value]) -> bool {
     let mut node = fresh();
+    let mut said = BTreeSet::new();
     let words = words.split(", which").next().expect("a node");
     let words = words.split(", where").next().expect("a node");
     for part in words.split(" and ") {
@@ -311,10 +312,9 @@ fn new_node(words: &str, cluster: &mut TestCluster, objects: &[Value]) -> bool {
             node["metadata"]["name"] = name.into();
         } else if let Some(labels) = part.strip_prefix("labelled ").or(part.strip_prefix("with ")) {
             for (key, value) in labels_of(labels) {
-                // That a label is there says nothing against the value that it must have.
-                let label = &mut node["metadata"]["labels"][key];
-                if value != "any" || label.is_null() {
-                    *label = value.into();
+                // What is said first says most: a pair, then which values it may have.
+                if said.insert(key) {
+                    node["metadata"]["labels"][key] = value.into();
                 }
             }
         } else if let Some(rest) = part.strip_prefix("to which ") {
