@@ -312,25 +312,27 @@ export class FakeScheduler {
           {
             plugin: "TaintToleration",
             isWaitedFor: true,
+            refuses: 16,
             reasons: [{ reason: "node(s) had untolerated taint(s)", nodes: 16 }],
             satisfiedBy: [
-              "a node without taint dedicated=gpu:NoSchedule, which 16 nodes have, or a toleration of it",
+              "a node without taint dedicated=gpu:NoSchedule, which 16 nodes have",
             ],
             retriedOn: [
               news("NodeAdd", "a node is added"),
-              news("NodeUpdateNodeTaint", "the taints of a node change"),
-              news("PodUpdatePodToleration", "a pod tolerates more"),
+              news("NodeUpdateNodeTaint", "a node's taints change or it is uncordoned"),
+              news("PodUpdatePodToleration", "the pod's tolerations change"),
             ],
           },
           {
             plugin: "NodeResourcesFit",
             isWaitedFor: true,
+            refuses: 44,
             reasons: [{ reason: "Insufficient cpu", nodes: 44 }],
             satisfiedBy: ["a node with 300m more cpu free; berth-7 is nearest"],
             retriedOn: [
-              news("AssignedPodDelete", "a pod on a node is deleted"),
+              news("AssignedPodDelete", "a pod leaves its node"),
               news("NodeAdd", "a node is added"),
-              news("NodeUpdateNodeAllocatable", "what a node can be asked for changes"),
+              news("NodeUpdateNodeAllocatable", "a node's allocatable changes"),
             ],
           },
         ],

@@ -91,8 +91,8 @@ function contract({ explanation, history, now }, live) {
   return parts;
 }
 
-function headline({ place, before, until: end, by, node, scheduler }, at) {
-  const known = { errorBackoff: "backoff", notOurs: "", binding: "bound" }[place] ?? place;
+function headline({ place, before, until: end, by, node, plugins, scheduler }, at) {
+  const known = { errorBackoff: "backoff", notOurs: "", permit: "bound", binding: "bound" }[place] ?? place;
   const mark = PLACES.find(({ id }) => id === known)?.mark ?? (known === "bound" ? "⚓" : "○");
   const berth = () => h("a", { href: nodeHref(node) }, node);
   const next = () => (end ? [" Tried again ", until(end, at), "."] : [" Its backoff has ended."]);
@@ -107,6 +107,7 @@ function headline({ place, before, until: end, by, node, scheduler }, at) {
     unschedulable: () => ["Waits for an event: no node fits."],
     gated: () => [`Held by ${by}.`],
     inFlight: () => ["Being tried right now."],
+    permit: () => ["May go to ", berth(), ` and waits for permission by ${plugins.join(" and ")}.`],
     binding: () => ["Being bound to ", berth(), "."],
     bound: () => ["Bound to ", berth(), "."],
     notOurs: () => [`Waits for scheduler ${scheduler}, which is not this one.`],
@@ -125,18 +126,17 @@ function facts({ since: from, attempts, nominatedNode, nodes, fits, place }, his
   if (history) add("First queued", since(history.queued, at), " ago");
   if (from !== undefined && from !== null) add("Here for", since(from, at));
   add("Tries", count(attempts));
-  const isWaiting = !["bound", "binding", "notOurs"].includes(place);
+  const isWaiting = !["bound", "permit", "binding", "notOurs"].includes(place);
   if (isWaiting) add("Nodes that fit", `${count(fits)} of ${count(nodes)}`);
   if (nominatedNode) add("Kept for it", h("a", { href: nodeHref(nominatedNode) }, nominatedNode));
   return h("dl", { class: "facts" }, rows);
 }
 
-function rejection({ plugin, isWaitedFor, reasons, gate, retriedOn, satisfiedBy }, { nodes }) {
-  const refused = reasons.reduce((most, reason) => Math.max(most, reason.nodes), 0);
+function rejection({ plugin, isWaitedFor, refuses, reasons, gate, retriedOn, satisfiedBy }, { nodes }) {
   const scope = gate
     ? "holds it"
-    : refused
-      ? `refuses ${count(refused)} of ${counted(nodes, "node")}`
+    : refuses
+      ? `refuses ${count(refuses)} of ${counted(nodes, "node")}`
       : "refuses no node now";
   const card = h("section", { class: "rejection" }, h("h4", null, plugin, " ", h("small", null, scope)));
   if (gate) card.append(h("p", { class: "reason" }, gate));
@@ -162,7 +162,7 @@ function rejection({ plugin, isWaitedFor, reasons, gate, retriedOn, satisfiedBy 
 }
 
 function remedies({ changes = [], tried = 0, untried = 0, fits, place }) {
-  if (fits > 0 || ["bound", "binding", "inFlight", "notOurs"].includes(place)) return [];
+  if (fits > 0 || ["bound", "permit", "binding", "inFlight", "notOurs"].includes(place)) return [];
   const parts = [];
   if (changes.length) {
     const item = ({ change, nodes }) =>

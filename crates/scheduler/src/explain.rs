@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::journal::{optional_seconds, seconds};
 pub use news::News;
 pub use remedies::{Change, Refusal, Remedies};
-pub(crate) use remedies::{MOST_TOLD, TOLERATION, WITHOUT, most_frequent};
+pub(crate) use remedies::{LESS, TOLERATION, WITHOUT, most_frequent, without, without_labels};
 
 /// How much is tried to explain one pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,10 @@ pub struct Explanation {
     /// Since when; if it waits, when it was queued or last came back from an attempt.
     #[serde(serialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// If it waits for an event: when it is tried again though none came. That is looked for every
+    /// thirty seconds, so it may be a little later.
+    #[serde(serialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    pub retried_at: Option<Time>,
     /// How often it was tried.
     pub attempts: u32,
     /// The node that is kept for it.
@@ -100,6 +104,16 @@ pub enum Whereabouts {
     },
     /// Being tried.
     InFlight,
+    /// It has a node, and waits for permission to be bound to it.
+    Permit {
+        /// The node.
+        node: String,
+        /// The plugins that have not permitted it yet.
+        plugins: Vec<String>,
+        /// When it is rejected if one of them still has not.
+        #[serde(serialize_with = "seconds")]
+        until: Time,
+    },
     /// It has a node, and is not bound yet.
     Binding {
         /// The node.
@@ -123,7 +137,11 @@ impl Whereabouts {
     pub fn is_waiting(&self) -> bool {
         !matches!(
             self,
-            Self::InFlight | Self::Binding { .. } | Self::Bound { .. } | Self::NotOurs { .. }
+            Self::InFlight
+                | Self::Permit { .. }
+                | Self::Binding { .. }
+                | Self::Bound { .. }
+                | Self::NotOurs { .. }
         )
     }
 }
@@ -134,17 +152,19 @@ impl Whereabouts {
 pub struct RejectorExplanation {
     /// Its name.
     pub plugin: String,
-    /// Whether it was among the rejectors of the last attempt, or holds the pod: only then do its
-    /// events bring the pod back.
+    /// Whether its events bring the pod back: it was among the rejectors of the last attempt, or
+    /// holds the pod, and the pod does not come back by itself.
     pub is_waited_for: bool,
-    /// Why it refuses nodes now, and how many.
+    /// How many nodes it refuses now, being the first to do so.
+    pub refuses: usize,
+    /// Why, the most frequent reasons first. A node may be refused for several.
     pub reasons: Vec<ReasonCount>,
     /// Why it holds the pod, if it is a gate that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// What would bring the pod back.
     pub retried_on: Vec<News>,
-    /// Changes of the cluster that would satisfy it.
+    /// Changes of the cluster, each of which would satisfy it.
     pub satisfied_by: Vec<String>,
 }
 

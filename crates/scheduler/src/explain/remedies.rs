@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use roadstead_model::{Pod, PodSpec};
+use roadstead_model::{Labels, Pod, PodSpec, World};
+use roadstead_queue::{Action, Resource};
 
 use crate::framework::{Context, Status};
 use crate::nodes::NodeInfo;
@@ -52,6 +53,9 @@ pub struct Remedies {
     pub of_cluster: Vec<String>,
     /// Changes of the pod that may, each on its own. They are tried out before they are told.
     pub of_pod: Vec<Change>,
+    /// Events that the plugin has registered for, but which its hint will never find to help this
+    /// pod. They are not told.
+    pub in_vain: Vec<(Resource, Action)>,
 }
 
 impl Remedies {
@@ -62,6 +66,12 @@ impl Remedies {
             self.of_cluster.push(words);
         }
     }
+
+    /// These events will not help this pod, whatever they are about. Said of the pods on nodes, it
+    /// leaves of a registration for all pods what the waiting pod hears of itself.
+    pub fn never(&mut self, resource: Resource, actions: &[Action]) {
+        self.in_vain.extend(actions.iter().map(|action| (resource.clone(), *action)));
+    }
 }
 
 /// A single change of a pod.
@@ -71,8 +81,8 @@ pub struct Change {
     pub words: String,
     /// How much it is, in thousandths of what it changes. Small ones are tried first.
     pub size: u32,
-    /// Of changes with one series only the smallest that works is told. By default each has its
-    /// own.
+    /// Changes with one series differ only in how far they go: what goes further helps wherever
+    /// the smaller one does. Only the smallest that works is told. By default each has its own.
     pub series: String,
     /// The pod as it would be.
     pub pod: Arc<Pod>,
@@ -88,8 +98,35 @@ impl Change {
 
 /// How much a toleration is: it asks for nothing less.
 pub(crate) const TOLERATION: u32 = 400;
+/// How much it is to do without a part of something.
+pub(crate) const LESS: u32 = 750;
 /// How much it is to do without something.
 pub(crate) const WITHOUT: u32 = 1000;
+/// How much it is to lose a label, by which others know the pod.
+const RELABELLED: u32 = 1250;
+
+/// The pod without one of its labels each, where that could matter.
+pub(crate) fn without_labels(
+    refusal: &Refusal<'_>,
+    matters: impl Fn(&Labels) -> bool,
+    remedies: &mut Remedies,
+) {
+    for (key, value) in refusal.pod.spec().labels.iter() {
+        let left = without(&refusal.pod.spec().labels, key);
+        if matters(&left) {
+            let words = format!("it were not labelled {key}={value}");
+            remedies.of_pod.push(refusal.change(words, RELABELLED, |spec| spec.labels = left));
+        }
+    }
+}
+
+/// The labels without one of them.
+pub(crate) fn without(labels: &Labels, key: &str) -> Labels {
+    let others = labels.iter().filter(|(other, _)| *other != key);
+    let others: BTreeMap<String, String> =
+        others.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    World::new().labels(&others)
+}
 
 /// The most frequent of these, most frequent first, with how often they are there.
 pub(crate) fn most_frequent<T: Ord>(all: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
@@ -104,4 +141,4 @@ pub(crate) fn most_frequent<T: Ord>(all: impl IntoIterator<Item = T>) -> Vec<(T,
 }
 
 /// Of how many different remedies of one kind a plugin speaks.
-pub(crate) const MOST_TOLD: usize = 4;
+const MOST_TOLD: usize = 4;

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::words::{counted, list};
+use super::words::{counted, joined, list};
 use super::{Explanation, RejectorExplanation, Whereabouts};
 use crate::journal::span;
 
@@ -25,6 +25,9 @@ impl Display for Explanation {
         for rejector in &self.rejectors {
             rejector.write(self.nodes, f)?;
         }
+        if let Some(at) = self.retried_at.filter(|at| *at > self.at) {
+            writeln!(f, "Tried again in any case in about {}.", span(at - self.at))?;
+        }
         self.remedies(f)
     }
 }
@@ -45,10 +48,13 @@ impl Explanation {
         };
         match &self.whereabouts {
             Whereabouts::Active { before: 0 } => {
-                writeln!(f, "is ready and will be tried next{waited}{tried}.")
+                writeln!(f, "is ready{waited}{tried}; it is tried next.")
+            }
+            Whereabouts::Active { before: 1 } => {
+                writeln!(f, "is ready{waited}{tried}; 1 pod is tried before it.")
             }
             Whereabouts::Active { before } => {
-                writeln!(f, "is ready{waited}{tried}; {before} are tried before it.")
+                writeln!(f, "is ready{waited}{tried}; {before} pods are tried before it.")
             }
             Whereabouts::Backoff { until } => {
                 writeln!(f, "backs off{waited}{tried}{}.", ends(until))
@@ -59,6 +65,13 @@ impl Explanation {
             Whereabouts::Unschedulable => writeln!(f, "waits for an event{waited}{tried}."),
             Whereabouts::Gated { by } => writeln!(f, "is held by {by}{waited}{tried}."),
             Whereabouts::InFlight => writeln!(f, "is being tried."),
+            Whereabouts::Permit { node, plugins, until } => writeln!(
+                f,
+                "may go to {node} and waits for permission by {}; it is rejected in {} if that \
+                 does not come.",
+                joined(plugins, "and"),
+                span(*until - self.at)
+            ),
             Whereabouts::Binding { node } => writeln!(f, "is being bound to {node}."),
             Whereabouts::Bound { node } => writeln!(f, "is on {node}."),
             Whereabouts::NotOurs { scheduler } => {
@@ -74,24 +87,31 @@ impl Explanation {
         for change in &self.changes {
             writeln!(f, "Fits on {} if {}.", counted(change.nodes, "node"), change.change)?;
         }
-        if self.changes.is_empty() && self.tried > 0 {
-            writeln!(
-                f,
-                "None of {} that were tried would place it.",
-                counted(self.tried, "single change")
-            )?;
+        match (self.changes.len(), self.tried) {
+            (0, 0) if self.nodes > 0 && self.untried == 0 => {
+                writeln!(f, "No single change of the pod would place it.")?;
+            }
+            (0, 1) => writeln!(f, "The one change of the pod that was tried would not place it.")?,
+            (0, tried @ 2..) => {
+                writeln!(f, "None of {tried} single changes that were tried would place it.")?;
+            }
+            _ => {}
         }
-        if self.untried > 0 {
-            writeln!(f, "{} more were not tried.", self.untried)?;
+        match self.untried {
+            0 => Ok(()),
+            1 => writeln!(f, "1 more was not tried."),
+            untried => writeln!(f, "{untried} more were not tried."),
         }
-        Ok(())
     }
 }
 
 impl RejectorExplanation {
     fn write(&self, nodes: usize, f: &mut Formatter<'_>) -> fmt::Result {
-        let reasons: Vec<_> = self.reasons.iter().map(|reason| reason.reason.clone()).collect();
-        let refused = self.reasons.iter().map(|reason| reason.nodes).max().unwrap_or(0);
+        let reasons: Vec<_> = match self.reasons.as_slice() {
+            [one] => vec![one.reason.clone()],
+            several => several.iter().map(|it| format!("{} {}", it.nodes, it.reason)).collect(),
+        };
+        let refused = self.refuses;
         match &self.gate {
             Some(why) => writeln!(f, "{} holds it: {why}", self.plugin)?,
             None if refused == 0 => writeln!(f, "{} refuses no node now", self.plugin)?,

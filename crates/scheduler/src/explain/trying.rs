@@ -7,11 +7,11 @@ use roadstead_model::Pod;
 use roadstead_queue::{Place, Profile, Time};
 
 use super::{
-    Change, ExplainLimits, Explanation, PlacingChange, ReasonCount, Refusal, RejectorExplanation,
-    Whereabouts, most_frequent, news,
+    Change, ExplainLimits, Explanation, News, PlacingChange, ReasonCount, Refusal,
+    RejectorExplanation, Whereabouts, most_frequent,
 };
 use crate::diagnosis::Diagnosis;
-use crate::framework::{Candidates, Context, CycleState, Framework, Plugin};
+use crate::framework::{Candidates, Context, CycleState, Framework, Plugin, Status};
 use crate::observer::Observer;
 use crate::scheduler::{PodKey, Scheduler};
 
@@ -36,9 +36,9 @@ impl<V: Observer> Scheduler<V> {
         let Some(profile) = profile.filter(|_| explanation.whereabouts.is_waiting()) else {
             return Some(explanation);
         };
-        let waited_for = self.waited_for(key);
+        let rejected_by = self.rejected_by(key);
         self.with_context(profile, now, |framework, context| {
-            let trial = Trial { framework, context, pod: &pod, waited_for: &waited_for };
+            let trial = Trial { framework, context, pod: &pod, rejected_by: &rejected_by };
             trial.run(&mut explanation, limits);
         });
         Some(explanation)
@@ -58,7 +58,13 @@ impl<V: Observer> Scheduler<V> {
         let on_node = self.cache().node_of(&pod.uid).map(|node| node.to_string());
         let whereabouts = match (&on_node, queue.place(key)) {
             (Some(node), _) if self.cache().is_assumed(&pod.uid) => {
-                Whereabouts::Binding { node: node.clone() }
+                self.permit_wait(&pod.uid).map_or_else(
+                    || Whereabouts::Binding { node: node.clone() },
+                    |(plugins, until)| {
+                        let plugins = plugins.into_iter().map(str::to_owned).collect();
+                        Whereabouts::Permit { node: node.clone(), plugins, until }
+                    },
+                )
             }
             (Some(node), _) => Whereabouts::Bound { node: node.clone() },
             (None, Some(Place::Active)) => {
@@ -79,6 +85,10 @@ impl<V: Observer> Scheduler<V> {
             at: now,
             whereabouts,
             since: waiting.as_ref().map(|waiting| waiting.queued_at()),
+            retried_at: waiting
+                .as_ref()
+                .filter(|waiting| waiting.place() == Place::Unschedulable)
+                .map(|waiting| waiting.queued_at() + queue.config().leftover_after),
             attempts: waiting.as_ref().map_or(0, |waiting| waiting.attempts()),
             nominated_node: self.nominated_node(key).map(|node| node.to_string()),
             nodes: self.cache().nodes_unordered().len(),
@@ -91,8 +101,8 @@ impl<V: Observer> Scheduler<V> {
         }
     }
 
-    /// Whose events bring the pod back.
-    fn waited_for(&self, key: &PodKey) -> Vec<String> {
+    /// Who rejected the pod when it was last tried, or holds it.
+    fn rejected_by(&self, key: &PodKey) -> Vec<String> {
         let Some(waiting) = self.queue().get(key) else { return Vec::new() };
         let rejectors = waiting.rejectors();
         let all = rejectors.unschedulable().iter().chain(rejectors.pending());
@@ -112,27 +122,33 @@ struct Trial<'a> {
     framework: &'a Framework,
     context: &'a Context<'a>,
     pod: &'a Arc<Pod>,
-    waited_for: &'a [String],
+    rejected_by: &'a [String],
 }
 
 impl<'a> Trial<'a> {
     fn run(&self, explanation: &mut Explanation, limits: ExplainLimits) {
-        if self.context.nodes.is_empty() {
-            explanation.message = Some("There are no nodes.".to_owned());
-            return;
-        }
         let closed = self.closed_gate(self.pod);
         let candidates = match self.candidates(self.pod) {
             Ok(candidates) => candidates,
-            Err(message) => {
-                explanation.message = Some(message);
-                return;
+            // What went wrong is told, and who waits for what nevertheless.
+            Err(error) => {
+                explanation.message = Some(error.message());
+                let diagnosis =
+                    Diagnosis::pre_filter(self.context.nodes.len(), error, BTreeSet::new());
+                Candidates { feasible: Vec::new(), diagnosis }
             }
         };
         explanation.fits = if closed.is_none() { candidates.feasible.len() } else { 0 };
-        if candidates.feasible.is_empty() {
+        if self.context.nodes.is_empty() {
+            explanation.message = Some("There are no nodes.".to_owned());
+        } else if candidates.feasible.is_empty() && explanation.message.is_none() {
             explanation.message = Some(candidates.diagnosis.message());
         }
+        // Others come back by themselves.
+        let needs_event = matches!(
+            explanation.whereabouts,
+            Whereabouts::Unschedulable | Whereabouts::Gated { .. }
+        );
         let mut changes: Vec<(&'static str, Change)> = Vec::new();
         for plugin in self.rejectors(&candidates, closed.as_ref().map(|(name, _)| *name)) {
             let refusal = self.refusal(plugin.name(), &candidates);
@@ -140,22 +156,22 @@ impl<'a> Trial<'a> {
             let remedies = plugin.explain(&refusal);
             explanation.rejectors.push(RejectorExplanation {
                 plugin: plugin.name().to_owned(),
-                is_waited_for: self.waited_for.iter().any(|name| name == plugin.name()),
+                is_waited_for: needs_event && self.rejected_by.iter().any(|by| by == plugin.name()),
+                refuses: refusal.nodes.len(),
                 reasons: reasons(&refusal),
                 gate: gate.map(|(_, message)| message.clone()),
-                retried_on: news::of(plugin),
+                retried_on: News::except(plugin, &remedies.in_vain),
                 satisfied_by: remedies.of_cluster,
             });
             changes.extend(remedies.of_pod.into_iter().map(|change| (plugin.name(), change)));
         }
-        if explanation.fits == 0 {
+        if explanation.fits == 0 && !self.context.nodes.is_empty() {
             self.try_changes(changes, explanation, limits);
         }
     }
 
-    fn candidates(&self, pod: &Arc<Pod>) -> Result<Candidates<'a>, String> {
-        let found = self.framework.candidates(self.context, &mut CycleState::new(), pod);
-        found.map_err(|status| status.message())
+    fn candidates(&self, pod: &Arc<Pod>) -> Result<Candidates<'a>, Status> {
+        self.framework.candidates(self.context, &mut CycleState::new(), pod)
     }
 
     /// The first gate that would hold the pod, and why.
@@ -173,7 +189,7 @@ impl<'a> Trial<'a> {
         candidates: &Candidates<'_>,
         gate: Option<&'static str>,
     ) -> Vec<&'a dyn Plugin> {
-        let mut names: Vec<&str> = self.waited_for.iter().map(String::as_str).collect();
+        let mut names: Vec<&str> = self.rejected_by.iter().map(String::as_str).collect();
         let now: BTreeSet<_> = match candidates.feasible.is_empty() {
             true => candidates.diagnosis.rejectors().iter().copied().collect(),
             false => BTreeSet::new(),
@@ -213,27 +229,65 @@ impl<'a> Trial<'a> {
         limits: ExplainLimits,
     ) {
         changes.sort_by_key(|(_, change)| change.size);
-        let (mut seen, mut done) = (BTreeSet::new(), BTreeSet::new());
+        let mut series: Vec<Vec<(&'static str, Change)>> = Vec::new();
         for (plugin, change) in changes {
-            if done.contains(&change.series) || !seen.insert(change.words.clone()) {
-                continue;
-            }
-            if explanation.tried == limits.changes {
-                explanation.untried += 1;
-                continue;
-            }
-            explanation.tried += 1;
-            let nodes = match self.closed_gate(&change.pod) {
-                Some(_) => 0,
-                None => self.candidates(&change.pod).map_or(0, |found| found.feasible.len()),
-            };
-            if nodes > 0 {
-                done.insert(change.series);
-                let plugin = plugin.to_owned();
-                explanation.changes.push(PlacingChange { plugin, change: change.words, nodes });
+            match series.iter_mut().find(|known| known[0].1.series == change.series) {
+                Some(known) if known.iter().all(|(_, other)| other.words != change.words) => {
+                    known.push((plugin, change));
+                }
+                Some(_) => {}
+                None => series.push(vec![(plugin, change)]),
             }
         }
+        let mut budget = limits.changes;
+        let mut found = Vec::new();
+        for series in &series {
+            let before = budget;
+            if let Some(Placing { at, nodes }) = self.smallest(series, &mut budget) {
+                found.push((&series[at], nodes));
+            }
+            explanation.tried += before - budget;
+            explanation.untried += usize::from(before == 0);
+        }
+        found.sort_by_key(|((_, change), _)| change.size);
+        explanation.changes.extend(found.into_iter().map(|((plugin, change), nodes)| {
+            PlacingChange { plugin: (*plugin).to_owned(), change: change.words.clone(), nodes }
+        }));
     }
+
+    /// The smallest change of a series that would place the pod. Since what goes further helps
+    /// wherever the smaller one does, it is searched by halves.
+    fn smallest(&self, series: &[(&'static str, Change)], budget: &mut usize) -> Option<Placing> {
+        let mut tried = |at: usize| {
+            *budget = budget.checked_sub(1)?;
+            Some(Placing { at, nodes: self.nodes_for(&series[at].1) })
+        };
+        let mut best = tried(series.len() - 1).filter(|placing| placing.nodes > 0)?;
+        let mut lowest = 0;
+        while lowest < best.at {
+            let at = lowest + (best.at - lowest) / 2;
+            match tried(at) {
+                Some(placing) if placing.nodes > 0 => best = placing,
+                Some(_) => lowest = at + 1,
+                // Not known to be the smallest, it is better not told.
+                None => return None,
+            }
+        }
+        Some(best)
+    }
+
+    fn nodes_for(&self, change: &Change) -> usize {
+        match self.closed_gate(&change.pod) {
+            Some(_) => 0,
+            None => self.candidates(&change.pod).map_or(0, |found| found.feasible.len()),
+        }
+    }
+}
+
+/// A change of a series, and how many nodes would take the pod with it.
+struct Placing {
+    at: usize,
+    nodes: usize,
 }
 
 /// Why nodes are refused, the most frequent reasons first.

@@ -68,6 +68,12 @@ pub(crate) fn pods(selector: &Selector, one: &str, labelled: &str) -> String {
     }
 }
 
+/// So many pods that a selector selects: `2 pods fewer labelled app=db`.
+pub(crate) fn counted_pods(number: i64, how: &str, selector: &Selector) -> String {
+    let what = if number == 1 { "1 pod".to_owned() } else { format!("{number} pods") };
+    pods(selector, [what.as_str(), how].join(" ").trim_end(), "labelled")
+}
+
 /// The namespaces of a term, unless they are the pod's own: ` in namespace a`.
 pub(crate) fn elsewhere(term: &AffinityTerm, own: &Text) -> String {
     let has_selector = !term.namespace_selector.is_nothing();
@@ -97,7 +103,17 @@ pub(crate) fn node_term(term: &NodeSelectorTerm) -> String {
         NodeField::Always(false) => "of no kind".to_owned(),
     };
     let all: Vec<_> = labelled.into_iter().chain(term.fields.iter().map(field)).collect();
-    all.join(" and ")
+    // A term without conditions selects nothing.
+    if all.is_empty() { "of no kind".to_owned() } else { all.join(" and ") }
+}
+
+/// `a, b and c`.
+pub(crate) fn joined<T: AsRef<str>>(words: &[T], by: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [others @ .., last] => format!("{} {by} {}", list(others), last.as_ref()),
+    }
 }
 
 /// `a, b, c`.
@@ -119,9 +135,11 @@ fn a_few(mut words: Vec<String>, joined_by: &str) -> String {
     words.sort();
     words.dedup();
     let more = words.len().saturating_sub(A_FEW);
-    words.truncate(A_FEW);
-    let few = words.join(&format!(" {joined_by} "));
-    if more > 0 { format!("{few} {joined_by} {more} more") } else { few }
+    if more > 0 {
+        words.truncate(A_FEW);
+        words.push(format!("{more} more"));
+    }
+    joined(&words, joined_by)
 }
 
 /// `1 node`, `2 nodes`.

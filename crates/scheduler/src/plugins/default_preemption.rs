@@ -161,7 +161,7 @@ impl Plugin for DefaultPreemption {
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
         if self.preempting.holds(&refusal.pod.uid) {
-            remedies.cluster("the evictions answered that it has asked for");
+            remedies.cluster("answers to the evictions that it has asked for");
         }
         remedies
     }

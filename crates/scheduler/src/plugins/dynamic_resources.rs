@@ -61,6 +61,12 @@ impl Plugin for DynamicResources {
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
         let claims = &refusal.pod.spec().resource_claims;
+        if !claims.is_empty() {
+            let class = [Action::ADD, Action::DELETE, Action::UPDATE];
+            let node = [Action::ADD, events::UPDATE_NODE_LABEL, events::UPDATE_NODE_ALLOCATABLE];
+            remedies.never(events::DEVICE_CLASS, &class);
+            remedies.never(events::NODE, &node);
+        }
         for claim in claims {
             let words = format!("it did not use resource claim {}", claim.name);
             remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| {

@@ -58,6 +58,7 @@ impl Plugin for NodeDeclaredFeatures {
 
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
+        remedies.never(events::ASSIGNED_POD, &[Action::UPDATE]);
         let features = &refusal.pod.spec().required_features;
         remedies.cluster(format!("a node that declares {}", words::list(features)));
         for feature in features {

@@ -1,10 +1,12 @@
 //! Keeps a pod off nodes where a port that it wants is taken.
 
+use std::collections::BTreeMap;
+
 use roadstead_model::{HostPort, Pod};
 use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
-use crate::explain::{Refusal, Remedies, WITHOUT, most_frequent, words};
+use crate::explain::{LESS, Refusal, Remedies, most_frequent, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer, Reach,
     Registration, Status,
@@ -51,18 +53,23 @@ impl Plugin for NodePorts {
         let taken = |taken: &[HostPort]| -> Vec<String> {
             wanted.iter().filter(|port| is_taken(port, taken)).map(words::port).collect()
         };
-        for (ports, _) in
-            most_frequent(refusal.nodes.iter().map(|(node, _)| taken(node.used_ports())))
-        {
-            let is = if ports.len() == 1 { "is" } else { "are" };
-            remedies.cluster(format!("a node where host port {} {is} free", words::list(&ports)));
+        let mut places: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+        for (node, _) in &refusal.nodes {
+            places.entry(taken(node.used_ports())).or_default().push(node.name().to_string());
+        }
+        let sets = most_frequent(refusal.nodes.iter().map(|(node, _)| taken(node.used_ports())));
+        for (ports, _) in sets.into_iter().filter(|(ports, _)| !ports.is_empty()) {
+            let what = if ports.len() == 1 { "port" } else { "ports" };
+            let nodes = words::any_of(places.remove(&ports).unwrap_or_default());
+            let ports = words::joined(&ports, "and");
+            remedies.cluster(format!("host {what} {ports} free on {nodes}"));
         }
         for port in wanted
             .iter()
             .filter(|port| refusal.nodes.iter().any(|(node, _)| is_taken(port, node.used_ports())))
         {
             let words = format!("it did not take host port {}", words::port(port));
-            remedies.of_pod.push(refusal.change(words, WITHOUT * 3 / 4, |spec| {
+            remedies.of_pod.push(refusal.change(words, LESS, |spec| {
                 spec.host_ports = wanted.iter().filter(|other| *other != port).cloned().collect();
             }));
         }

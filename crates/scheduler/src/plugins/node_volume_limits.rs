@@ -11,7 +11,7 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use super::pod_claims::{check_owner, find_claim, find_class, find_volume, uses};
 use crate::events::{self, ClusterEvent};
-use crate::explain::{Refusal, Remedies};
+use crate::explain::{Refusal, Remedies, most_frequent};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     Registration, Status,
@@ -71,7 +71,10 @@ impl Plugin for NodeVolumeLimits {
         let mut remedies = Remedies::default();
         volume_remedies::missing_objects(refusal, &mut remedies);
         if refusal.has(EXCEEDED) {
-            remedies.cluster("a node to which more volumes can be attached");
+            let drivers = refusal.because(EXCEEDED).flat_map(|node| wanted_drivers(refusal, node));
+            for (driver, _) in most_frequent(drivers) {
+                remedies.cluster(format!("a node to which {driver} can attach another volume"));
+            }
         }
         volume_remedies::without_volumes(refusal, &mut remedies);
         remedies
@@ -91,6 +94,20 @@ fn has_higher_limit(old: &CsiNode, new: &CsiNode) -> bool {
 fn may_detach(gone: &Pod) -> bool {
     let was_placed = gone.node_name.is_some() || gone.nominated_node.is_some();
     was_placed && gone.spec().volumes.iter().any(is_attachable)
+}
+
+/// The drivers with a limit on the node that would have to attach volumes of the pod.
+fn wanted_drivers<'a>(refusal: &Refusal<'a>, node: &NodeInfo) -> BTreeSet<&'a str> {
+    let listers = refusal.context.listers;
+    let csi_node = listers.csi_nodes.get(node.name()).map(|node| &**node);
+    let resolver = Resolver { listers, csi_node, is_incoming: true };
+    let wanted = resolver.volumes_of([&**refusal.pod]).unwrap_or_default();
+    let drivers = wanted.into_iter().map(|volume| volume.driver);
+    let is_limited = |driver: &&str| {
+        let mut known = csi_node.iter().flat_map(|node| &node.drivers);
+        known.any(|(name, limit)| name == driver && limit.is_some())
+    };
+    drivers.filter(is_limited).collect()
 }
 
 /// Whether the pod may attach a volume in place of the one that is detached.

@@ -87,7 +87,7 @@ impl Plugin for PodTopologySpread {
 
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let hard = self.hard(refusal.context.listers, refusal.pod).unwrap_or_default();
-        explain::remedies(&hard, refusal)
+        explain::remedies(hard, refusal)
     }
 }
 

@@ -4,7 +4,7 @@ use roadstead_model::{Pod, Text};
 use roadstead_queue::{Ask, Hint, HintError};
 
 use crate::events::{self, ClusterEvent};
-use crate::explain::words::list;
+use crate::explain::words::joined;
 use crate::explain::{Refusal, Remedies};
 use crate::framework::{Extensions, Joining, Plugin, PreEnqueue, Registration, Status};
 use crate::listers::Listers;
@@ -43,10 +43,9 @@ impl Plugin for SchedulingGates {
         if !gates.is_empty() {
             // One that is left holds it as all of them do.
             let all = if gates.len() == 1 { "gate" } else { "gates" };
-            let were = if gates.len() == 1 { "was" } else { "were" };
-            let names = list(gates);
+            let names = joined(gates, "and");
             remedies.cluster(format!("{all} {names} removed"));
-            let words = format!("{all} {names} {were} removed");
+            let words = format!("{all} {names} were removed");
             let change = refusal.change(words, 0, |spec| spec.scheduling_gates = Box::default());
             remedies.of_pod.push(change);
         }

@@ -59,16 +59,11 @@ impl Plugin for TaintToleration {
             refusal.nodes.iter().map(|(node, _)| unwelcome(node.node())).collect();
         let names = |set: &Vec<Taint>| set.iter().map(words::taint).collect::<Vec<_>>();
         for (set, nodes) in most_frequent(sets.iter().map(names)) {
-            let (taints, tolerated) = match set.len() {
-                1 => ("taint", "a toleration of it"),
-                _ => ("taints", "tolerations of them"),
-            };
-            let set = words::list(&set);
+            let taints = if set.len() == 1 { "taint" } else { "taints" };
+            let set = words::joined(&set, "and");
             let has = if nodes == 1 { "has" } else { "have" };
             let nodes = words::counted(nodes, "node");
-            remedies.cluster(format!(
-                "a node without {taints} {set}, which {nodes} {has}, or {tolerated}"
-            ));
+            remedies.cluster(format!("a node without {taints} {set}, which {nodes} {has}"));
         }
         for taint in sets.iter().filter(|set| set.len() == 1).flatten() {
             remedies.of_pod.push(toleration_of(taint, refusal));

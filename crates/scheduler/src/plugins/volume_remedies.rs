@@ -11,13 +11,13 @@ pub(super) fn missing_objects(refusal: &Refusal<'_>, remedies: &mut Remedies) {
     for claim in refusal.pod.claims() {
         let name = claim.name;
         match find_claim(listers, refusal.pod, name) {
-            Err(_) => remedies.cluster(format!("PersistentVolumeClaim {name}")),
+            Err(_) => remedies.cluster(format!("PersistentVolumeClaim {name} to be made")),
             Ok(known) => {
                 if let Some(volume) = &known.volume_name
                     && find_volume(listers, volume).is_err()
                 {
                     remedies.cluster(format!(
-                        "PersistentVolume {volume}, which claim {name} is bound to"
+                        "PersistentVolume {volume} to be made, which claim {name} is bound to"
                     ));
                 }
             }
@@ -39,11 +39,11 @@ pub(super) fn bound_volumes<'a>(
 /// The pod without one of its volumes each.
 pub(super) fn without_volumes(refusal: &Refusal<'_>, remedies: &mut Remedies) {
     let volumes = &refusal.pod.spec().volumes;
-    for (at, volume) in volumes.iter().enumerate() {
+    for volume in volumes {
         let words = format!("it did not use {}", words(volume));
         remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| {
-            let others = volumes.iter().enumerate().filter(|(other, _)| *other != at);
-            spec.volumes = others.map(|(_, volume)| volume.clone()).collect();
+            // One claim may be there twice.
+            spec.volumes = volumes.iter().filter(|other| *other != volume).cloned().collect();
         }));
     }
 }

@@ -8,7 +8,7 @@ use roadstead_queue::{Action, Ask, Hint, HintError};
 
 use super::pod_claims::{find_claim, named_claims, names};
 use crate::events::{self, ClusterEvent};
-use crate::explain::{Refusal, Remedies, words};
+use crate::explain::{Refusal, Remedies, most_frequent, words};
 use crate::framework::{
     Context, CycleState, Extensions, Filter, Joining, Plugin, PreFilter, PreFilterAnswer,
     PreFilterExtensions, Registration, Status,
@@ -57,21 +57,26 @@ impl Plugin for VolumeRestrictions {
     fn explain(&self, refusal: &Refusal<'_>) -> Remedies {
         let mut remedies = Remedies::default();
         volume_remedies::missing_objects(refusal, &mut remedies);
-        let users = |is_it: &dyn Fn(&Pod) -> bool| {
-            let all = refusal.context.nodes.iter().flat_map(|node| node.pods());
-            let users = all.filter(|other| is_it(other));
-            words::all_of(users.map(|user| format!("{}/{}", user.namespace(), user.name)).collect())
+        let name = |user: &Arc<Pod>| format!("{}/{}", user.namespace(), user.name);
+        let in_conflict = |node: &NodeInfo| -> Vec<String> {
+            let users = node.pods().iter().filter(|other| has_conflict(refusal.pod, other));
+            users.map(name).collect()
         };
-        if refusal.has(DISK_CONFLICT) {
-            let users = users(&|other| has_conflict(refusal.pod, other));
-            remedies.cluster(format!("a node without {users}, which uses the same disk"));
+        for (users, _) in most_frequent(refusal.because(DISK_CONFLICT).map(in_conflict)) {
+            let use_it = if users.len() == 1 { "uses" } else { "use" };
+            let users = words::all_of(users);
+            remedies.cluster(format!("{users} gone, which {use_it} the same disk"));
         }
         if refusal.has(CLAIM_CONFLICT) {
-            let shares = |other: &Pod| {
-                named_claims(other).any(|theirs| named_claims(refusal.pod).any(|own| own == theirs))
-            };
-            let users = users(&shares);
-            remedies.cluster(format!("{users} gone, which uses a claim that only one pod may use"));
+            let (claims, users): (Vec<_>, Vec<_>) = users_of_claims(refusal).unzip();
+            let users: BTreeSet<_> = users.iter().flatten().map(|user| name(user)).collect();
+            let use_it = if users.len() == 1 { "uses" } else { "use" };
+            let of_claims = if claims.len() == 1 { "claim" } else { "claims" };
+            let users = words::all_of(users.into_iter().collect());
+            let claims = words::joined(&claims, "and");
+            remedies.cluster(format!(
+                "{users} gone, which {use_it} {of_claims} {claims} for one pod only"
+            ));
         }
         volume_remedies::without_volumes(refusal, &mut remedies);
         remedies
@@ -85,6 +90,24 @@ fn makes_room(pod: &Pod, gone: &Pod) -> bool {
     let shares_a_claim =
         || named_claims(gone).any(|theirs| named_claims(pod).any(|own| own == theirs));
     has_conflict(pod, gone) || (gone.namespace() == pod.namespace() && shares_a_claim())
+}
+
+/// The pod's ReadWriteOncePod claims that others use, with those.
+fn users_of_claims<'a>(
+    refusal: &'a Refusal<'_>,
+) -> impl Iterator<Item = (&'a Text, Vec<&'a Arc<Pod>>)> {
+    let (pod, context) = (refusal.pod, refusal.context);
+    let is_exclusive = move |name: &&'a Text| {
+        find_claim(context.listers, pod, name)
+            .is_ok_and(|claim| claim.access_modes.contains(AccessModes::READ_WRITE_ONCE_POD))
+    };
+    let users = move |name: &Text| -> Vec<&'a Arc<Pod>> {
+        let all = context.nodes.iter().flat_map(|node| node.pods());
+        let here = all.filter(|other| other.namespace() == pod.namespace());
+        here.filter(|other| named_claims(other).any(|theirs| theirs == name)).collect()
+    };
+    let claims = named_claims(pod).filter(is_exclusive).map(move |name| (name, users(name)));
+    claims.filter(|(_, users)| !users.is_empty())
 }
 
 impl PreFilter for VolumeRestrictions {

@@ -54,6 +54,14 @@ impl<V: Observer> Scheduler<V> {
         self.permits.values().map(Permitting::waiting)
     }
 
+    /// Whose permission the pod waits for, and until when the first of them may take; `None` if it
+    /// waits for none.
+    pub(crate) fn permit_wait(&self, pod: &Text) -> Option<(Vec<&'static str>, Time)> {
+        let waits = &self.permits.get(pod)?.waits;
+        let until = waits.iter().map(|wait| wait.until).min()?;
+        Some((waits.iter().map(|wait| wait.plugin).collect(), until))
+    }
+
     /// A plugin answers what becomes of a pod that waits for its permission: for whatever of the
     /// plugin lives outside of its calls.
     pub fn answer_permit(&mut self, pod: &Text, plugin: &str, verdict: Verdict, now: Time) {

@@ -134,6 +134,11 @@ impl Nearby {
         Some(is_all)
     }
 
+    /// The labels in whose topologies nothing is counted, or which the node does not have.
+    pub(super) fn lacking_at(&self, node: &NodeInfo) -> impl Iterator<Item = &Text> {
+        self.counted.iter().map(|(key, _)| key).filter(|key| self.at(key, node) <= 0)
+    }
+
     /// Whether nothing is counted anywhere.
     pub(super) fn is_zero(&self) -> bool {
         self.total == 0

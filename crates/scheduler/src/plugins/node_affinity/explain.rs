@@ -6,7 +6,7 @@ use roadstead_model::{NodeField, NodeSelector, NodeSelectorTerm, World};
 
 use super::NodeAffinity;
 use crate::explain::words::{node_term, nodes, requirement};
-use crate::explain::{Refusal, Remedies, WITHOUT};
+use crate::explain::{LESS, Refusal, Remedies, WITHOUT, without};
 
 impl NodeAffinity {
     pub(super) fn remedies(&self, refusal: &Refusal<'_>) -> Remedies {
@@ -20,7 +20,10 @@ impl NodeAffinity {
         let pairs: Vec<String> =
             spec.node_selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let selected = (!pairs.is_empty()).then(|| format!("labelled {}", pairs.join(",")));
-        let required = spec.required_node_affinity.as_ref().map(nodes);
+        let required = spec.required_node_affinity.as_ref().map(|required| {
+            let is_clear = pairs.is_empty() || required.terms().len() < 2;
+            if is_clear { nodes(required) } else { format!("({})", nodes(required)) }
+        });
         let wanted: Vec<String> = selected.into_iter().chain(required).collect();
         if !wanted.is_empty() {
             remedies.cluster(format!("a node {}", wanted.join(" and ")));
@@ -36,18 +39,19 @@ impl NodeAffinity {
     }
 }
 
-/// The pod without one pair of its node selector.
+/// The pod without one pair of its node selector, or without all of it.
 fn drop_pairs(refusal: &Refusal<'_>, remedies: &mut Remedies) {
     let selector = &refusal.pod.spec().node_selector;
     for (key, value) in selector.iter() {
         let words = format!("it did not select nodes by {key}={value}");
-        let size = WITHOUT * 3 / 4;
-        remedies.of_pod.push(refusal.change(words, size, |spec| {
-            let others = selector.iter().filter(|(other, _)| *other != key);
-            let others: BTreeMap<String, String> =
-                others.map(|(key, value)| (key.to_string(), value.to_string())).collect();
-            spec.node_selector = World::new().labels(&others);
-        }));
+        let change =
+            refusal.change(words, LESS, |spec| spec.node_selector = without(selector, key));
+        remedies.of_pod.push(change);
+    }
+    if selector.iter().count() > 1 {
+        let none = World::new().labels(&BTreeMap::new());
+        let words = "it had no node selector";
+        remedies.of_pod.push(refusal.change(words, WITHOUT, |spec| spec.node_selector = none));
     }
 }
 
@@ -62,7 +66,7 @@ fn drop_conditions(refusal: &Refusal<'_>, required: &NodeSelector, remedies: &mu
             let words = format!("its node affinity did not ask for {condition}");
             let mut terms = terms.to_vec();
             terms[at] = term;
-            remedies.of_pod.push(refusal.change(words, WITHOUT * 3 / 4, |spec| {
+            remedies.of_pod.push(refusal.change(words, LESS, |spec| {
                 spec.required_node_affinity = Some(NodeSelector::of_terms(terms));
             }));
         };

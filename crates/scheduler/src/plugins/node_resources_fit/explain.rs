@@ -1,10 +1,12 @@
 //! What would make room for a pod.
 
 use super::{Ignored, NAME, Scalar, scalars};
-use crate::explain::words::{amount, list};
-use crate::explain::{MOST_TOLD, Refusal, Remedies, most_frequent};
+use crate::events;
+use crate::explain::words::{amount, joined};
+use crate::explain::{Refusal, Remedies, most_frequent};
 use crate::nodes::NodeInfo;
 use roadstead_model::Pod;
+use roadstead_queue::Action;
 
 /// So much of a resource is missing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,68 +24,67 @@ impl Missing {
     }
 }
 
+/// What a node is short of, and whether it is only because room is kept there for others.
+struct Short<'a> {
+    node: &'a NodeInfo,
+    missing: Vec<Missing>,
+    is_kept: bool,
+}
+
 pub(super) fn remedies(ignored: &Ignored, refusal: &Refusal<'_>) -> Remedies {
     let mut remedies = Remedies::default();
-    let scalars = scalars(&refusal.pod.spec().requests.total, ignored, refusal.context.listers);
-    let short: Vec<_> = refusal
-        .nodes
-        .iter()
-        .map(|(node, _)| (*node, missing(refusal.pod, &scalars, node)))
-        .collect();
+    let asked = &refusal.pod.spec().requests.total;
+    let scalars = scalars(asked, ignored, refusal.context.listers);
+    let short = |node| short(refusal, &scalars, node);
+    let short: Vec<_> = refusal.nodes.iter().map(|(node, _)| short(node)).collect();
     tell_room(&short, &mut remedies);
     ask_less(refusal, &short, &mut remedies);
+    if asked.scalars().is_empty() {
+        remedies.never(events::DEVICE_CLASS, &[Action::ADD, Action::UPDATE]);
+    }
     remedies
 }
 
 /// Of each set of resources that some node is short of, the node that is short of the least.
-fn tell_room(short: &[(&NodeInfo, Vec<Missing>)], remedies: &mut Remedies) {
-    let names = |missing: &[Missing]| -> Vec<String> {
-        missing.iter().map(|missing| missing.resource.clone()).collect()
+fn tell_room(short: &[Short<'_>], remedies: &mut Remedies) {
+    let names = |short: &Short<'_>| -> Vec<String> {
+        short.missing.iter().map(|missing| missing.resource.clone()).collect()
     };
-    let mut sets = most_frequent(short.iter().map(|(_, missing)| names(missing)));
+    let mut sets = most_frequent(short.iter().map(names));
     sets.sort_by_key(|(set, _)| set.len());
-    for (set, _) in sets {
-        let alike = short.iter().filter(|(_, missing)| names(missing) == set);
-        let worst = |missing: &[Missing]| missing.iter().map(Missing::share).max();
-        let nearest = alike.min_by_key(|(node, missing)| {
-            let amounts: Vec<i64> = missing.iter().map(|missing| missing.amount).collect();
-            (worst(missing), amounts, node.name().clone())
+    for (set, _) in sets.into_iter().filter(|(set, _)| !set.is_empty()) {
+        let alike = short.iter().filter(|short| names(short) == set);
+        let nearest = alike.min_by_key(|short| {
+            let worst = short.missing.iter().map(Missing::share).max();
+            let amounts: Vec<i64> = short.missing.iter().map(|missing| missing.amount).collect();
+            (worst, amounts, short.node.name().clone())
         });
-        let Some((node, missing)) = nearest else { continue };
-        let name = node.name();
-        match missing.as_slice() {
-            [] => remedies.cluster(format!("a node that is not kept for others, as {name} is")),
-            [one] if one.resource == PODS => {
-                remedies.cluster(format!("a node with room for 1 more pod, such as {name}"));
-            }
-            several => {
-                let more = |missing: &Missing| match missing.resource.as_str() {
-                    PODS => "room for 1 more pod".to_owned(),
-                    resource => format!("{} more {resource}", amount(resource, missing.amount)),
-                };
-                let all: Vec<_> = several.iter().map(more).collect();
-                remedies.cluster(format!("a node with {} free; {name} is nearest", list(&all)));
-            }
-        }
+        let Some(Short { node, missing, is_kept }) = nearest else { continue };
+        let more = missing.iter().filter(|missing| missing.resource != PODS);
+        let more: Vec<_> = more
+            .map(|it| format!("{} more {}", amount(&it.resource, it.amount), it.resource))
+            .collect();
+        let more = (!more.is_empty()).then(|| format!("{} free", joined(&more, "and")));
+        let is_full = missing.iter().any(|missing| missing.resource == PODS);
+        let room = is_full.then(|| "room for 1 more pod".to_owned());
+        let all: Vec<_> = more.into_iter().chain(room).collect();
+        let kept = if *is_kept { " beside what is kept for others" } else { "" };
+        let (all, name) = (joined(&all, "and"), node.name());
+        remedies.cluster(format!("a node with {all}{kept}; {name} is nearest"));
     }
 }
 
-/// The least that must be given up of one resource, where it is the only one that is short.
-fn ask_less(refusal: &Refusal<'_>, short: &[(&NodeInfo, Vec<Missing>)], remedies: &mut Remedies) {
-    let alone = short.iter().filter_map(|(_, missing)| match missing.as_slice() {
+/// What must be given up of one resource, where it is the only one that is short.
+fn ask_less(refusal: &Refusal<'_>, short: &[Short<'_>], remedies: &mut Remedies) {
+    let alone = short.iter().filter_map(|short| match short.missing.as_slice() {
         [one] if one.resource != PODS => Some(one.clone()),
         _ => None,
     });
     let mut alone: Vec<Missing> = alone.collect();
     alone.sort();
     alone.dedup();
-    let mut told = (String::new(), 0);
     for missing in alone {
         let resource = &missing.resource;
-        told = if told.0 == *resource { (told.0, told.1 + 1) } else { (resource.clone(), 1) };
-        if told.1 > MOST_TOLD {
-            continue;
-        }
         let by = missing.amount.min(missing.asked);
         let words = match by < missing.asked {
             true => format!("it asked {} less {resource}", amount(resource, by)),
@@ -94,6 +95,20 @@ fn ask_less(refusal: &Refusal<'_>, short: &[(&NodeInfo, Vec<Missing>)], remedies
         });
         remedies.of_pod.push(change.in_series(format!("{NAME} {resource}")));
     }
+}
+
+/// What the node is short of, with the pods that it is kept for.
+fn short<'a>(refusal: &Refusal<'_>, scalars: &[Scalar], node: &'a NodeInfo) -> Short<'a> {
+    let pod = refusal.pod;
+    let is_first =
+        |other: &Pod| other.uid != pod.uid && other.spec().priority >= pod.spec().priority;
+    let mut full = node.clone();
+    for other in refusal.context.nominations.to(node.name()).iter().filter(|other| is_first(other))
+    {
+        full.add_pod(other);
+    }
+    let is_kept = missing(pod, scalars, node).is_empty();
+    Short { node, missing: missing(pod, scalars, &full), is_kept }
 }
 
 /// What the node is short of, by name.

@@ -50,6 +50,28 @@ impl Rule {
         Some(pods + changes.in_domain(at, domain) <= self.most(changes, at))
     }
 
+    /// How many pods too many there are in the node's domain for the pod to go there, above zero
+    /// if it may not; `None` if the node is in no domain.
+    pub(super) fn excess(&self, node: &NodeInfo) -> Option<i64> {
+        let domain = self.labelled.domain_of(node)?;
+        Some(i64::from(self.counted.of(domain)) - self.most)
+    }
+
+    /// How many domains there should be more, for the emptiest of those that are there to count.
+    pub(super) fn missing_domains(&self) -> i64 {
+        let domains = i64::try_from(self.counted.division.domains()).unwrap_or(i64::MAX);
+        i64::from(self.constraint.min_domains) - domains
+    }
+
+    /// How many pods the emptiest domain has.
+    pub(super) fn lowest(&self) -> i64 {
+        self.minimum(&Changes::default(), 0)
+    }
+
+    pub(super) fn constraint(&self) -> &SpreadConstraint {
+        &self.constraint
+    }
+
     /// The domain of the node, if it counts and the constraint speaks of the other pod.
     pub(super) fn counts(&self, other: &Pod, node: &NodeInfo) -> Option<Domain> {
         let speaks_of_it = self.constraint.selector.matches(&other.spec().labels);

@@ -1,6 +1,10 @@
 //! What is said of pods that wait: every plugin's refusal, and the change that ends it, tried.
 
+mod applying;
 mod cases;
+mod places;
+mod property;
+mod random;
 
 use super::*;
 use crate::events::{self, Object};
@@ -51,6 +55,10 @@ impl TestCluster {
     fn explained(&mut self, name: &str) -> String {
         self.scheduler.explain(&key(name), self.now).expect("it is there").to_string()
     }
+}
+
+fn is_placed(cluster: &TestCluster) -> bool {
+    cluster.scheduler.cache().node_of(&Text::unshared("uid-web")).is_some()
 }
 
 /// What a patch has set to null is gone.
@@ -111,6 +119,36 @@ fn the_smallest_change_that_is_told_places_the_pod() {
 }
 
 #[test]
+fn every_change_of_the_pod_that_is_told_places_it() {
+    for case in all() {
+        let mut cluster = TestCluster::of(&case, &case.pod);
+        let told = cluster.scheduler.explain(&key("web"), cluster.now).expect("it is there");
+        for change in &told.changes {
+            let changed = applying::to_pod(&change.change, &case.pod);
+            let cluster = TestCluster::of(&case, &changed);
+            assert!(is_placed(&cluster), "{}: {}: it still waits", case.name, change.change);
+        }
+    }
+}
+
+#[test]
+fn every_change_of_the_cluster_that_is_told_brings_the_pod_back_and_places_it() {
+    // Behind the gate there is no room.
+    let still_waits = ["a gate, and no room behind it", "a gate, and no nodes"];
+    for case in all() {
+        let mut cluster = TestCluster::of(&case, &case.pod);
+        let told = cluster.scheduler.explain(&key("web"), cluster.now).expect("it is there");
+        for need in told.rejectors.iter().flat_map(|rejector| &rejector.satisfied_by) {
+            let mut cluster = TestCluster::of(&case, &case.pod);
+            assert!(applying::to_cluster(need, &mut cluster, &case.cluster), "{need}");
+            cluster.after(15);
+            let waits = still_waits.contains(&case.name);
+            assert_eq!(is_placed(&cluster), !waits, "{}: {need}", case.name);
+        }
+    }
+}
+
+#[test]
 fn as_many_nodes_would_take_it_as_is_said() {
     // By hand, of the case that names a number above one.
     let mut cluster = TestCluster::new();
@@ -151,8 +189,8 @@ fn the_place_in_the_line_is_told() {
     assert_eq!(explained.whereabouts, Whereabouts::Active { before: 2 });
     assert_eq!(
         explained.to_string(),
-        "default/web is ready for 0s, not tried yet; 2 are tried before it.\n1 node would take it \
-         now.\n"
+        "default/web is ready for 0s, not tried yet; 2 pods are tried before it.\n1 node would take \
+         it now.\n"
     );
 }
 
@@ -204,6 +242,6 @@ fn an_explanation_is_data_too() {
     assert_eq!(rejector["reasons"], json!([{"reason": "Insufficient cpu", "nodes": 1}]));
     assert_eq!(
         rejector["retriedOn"][0],
-        json!({"event": "PodDelete", "words": "a pod is deleted", "ifItMayHelp": true})
+        json!({"event": "PodDelete", "words": "a pod leaves its node", "ifItMayHelp": true})
     );
 }

@@ -42,11 +42,11 @@ pub(super) fn with(mut api: Value, more: Value) -> Value {
     api
 }
 
-fn spec(spec: Value) -> Value {
+pub(super) fn spec(spec: Value) -> Value {
     json!({ "spec": spec })
 }
 
-fn labels(labels: Value) -> Value {
+pub(super) fn labels(labels: Value) -> Value {
     json!({"metadata": {"labels": labels}})
 }
 
@@ -83,7 +83,7 @@ fn spread(skew: i32, key: &str, action: &str) -> Value {
         "whenUnsatisfiable": action, "labelSelector": {"matchLabels": {"app": "web"}}}]}))
 }
 
-fn app(app: &str) -> Value {
+pub(super) fn app(app: &str) -> Value {
     labels(json!({ "app": app }))
 }
 
@@ -93,24 +93,37 @@ fn port(number: i32) -> Value {
     )
 }
 
-fn uses(claim: &str) -> Value {
+/// Two host ports.
+fn ports() -> Value {
+    let ports = [8080, 8081].map(|port| json!({"containerPort": port, "hostPort": port}));
+    spec(json!({"containers": [{"name": "main", "ports": ports}]}))
+}
+
+/// A spread over at least two zones.
+fn domains(skew: i32) -> Value {
+    let mut constraint = spread(skew, ZONE, "DoNotSchedule");
+    constraint["spec"]["topologySpreadConstraints"][0]["minDomains"] = 2.into();
+    constraint
+}
+
+pub(super) fn uses(claim: &str) -> Value {
     spec(json!({"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]}))
 }
 
-fn claim(name: &str, more: Value) -> Value {
+pub(super) fn claim(name: &str, more: Value) -> Value {
     let api = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default", "uid": name},
         "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}},
         "status": {"phase": "Pending"}});
     with(api, more)
 }
 
-fn bound_claim(name: &str, volume: &str) -> Value {
+pub(super) fn bound_claim(name: &str, volume: &str) -> Value {
     let bound = json!({"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
         "spec": {"volumeName": volume}, "status": {"phase": "Bound"}});
     claim(name, bound)
 }
 
-fn volume(name: &str, claim: &str, more: Value) -> Value {
+pub(super) fn volume(name: &str, claim: &str, more: Value) -> Value {
     let api = json!({"kind": "PersistentVolume", "metadata": {"name": name},
         "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
                  "claimRef": {"name": claim, "namespace": "default", "uid": claim}},
@@ -118,7 +131,7 @@ fn volume(name: &str, claim: &str, more: Value) -> Value {
     with(api, more)
 }
 
-fn class(mode: &str) -> Value {
+pub(super) fn class(mode: &str) -> Value {
     json!({"kind": "StorageClass", "metadata": {"name": "fast"},
         "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": mode})
 }
@@ -127,8 +140,8 @@ fn no_volumes() -> Value {
     spec(json!({ "volumes": null }))
 }
 
-const ZONE: &str = "topology.kubernetes.io/zone";
-const HOST: &str = "kubernetes.io/hostname";
+pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
+pub(super) const HOST: &str = "kubernetes.io/hostname";
 
 #[rustfmt::skip]
 pub(super) fn all() -> Vec<Case> {
@@ -167,9 +180,9 @@ pub(super) fn all() -> Vec<Case> {
         case("a node of that name", vec![node("n1", "cpu=4")],
             pod_with("cpu=1", node_affinity(json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n9"]}]}]))), Some(("it had no required node affinity", spec(json!({"affinity": null}))))),
         case("a gate", vec![node("n1", "cpu=4")],
-            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), Some(("gate example.com/quota was removed", spec(json!({"schedulingGates": null}))))),
+            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), Some(("gate example.com/quota were removed", spec(json!({"schedulingGates": null}))))),
         case("two gates", vec![node("n1", "cpu=4")],
-            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}, {"name": "example.com/review"}]}))), Some(("gates example.com/quota, example.com/review were removed", spec(json!({"schedulingGates": null}))))),
+            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}, {"name": "example.com/review"}]}))), Some(("gates example.com/quota and example.com/review were removed", spec(json!({"schedulingGates": null}))))),
         case("a gate, and no room behind it", vec![node("n1", "cpu=1")],
             pod_with("cpu=2", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), None),
         case("a host port that is taken", vec![node("n1", "cpu=4"), on("n1", "db", "", port(8080))],
@@ -213,6 +226,28 @@ pub(super) fn all() -> Vec<Case> {
             pod_with("cpu=1", spec(json!({"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu-0"}]}))), Some(("it did not use resource claim gpu", spec(json!({"resourceClaims": null}))))),
         case("an extended resource from devices", vec![node("n1", "cpu=4"), json!({"kind": "DeviceClass", "metadata": {"name": "gpus"}, "spec": {"extendedResourceName": "example.com/gpu"}})],
             pod("cpu=1 gpu=1"), Some(("it asked for no example.com/gpu", asks("cpu=1")))),
+        case("nodes that are short of different things", vec![node("n1", "cpu=1 memory=4Gi"), node("n2", "cpu=4 memory=1Gi")],
+            pod("cpu=2 memory=2Gi"), Some(("it asked 1 less cpu", asks("cpu=1 memory=2Gi")))),
+        case("a full node that is short of cpu too", vec![with(node("n1", "cpu=1"), json!({"status": {"allocatable": {"pods": "1"}}})), on("n1", "db", "", json!({}))],
+            pod("cpu=2"), None),
+        case("a node selector that is wrong in both labels", vec![node("n1", "cpu=4")],
+            pod_with("cpu=1", spec(json!({"nodeSelector": {"disktype": "ssd", "arch": "arm64"}}))), Some(("it had no node selector", spec(json!({"nodeSelector": null}))))),
+        case("two host ports that are taken", vec![node("n1", "cpu=4"), on("n1", "db", "", ports())],
+            pod_with("", ports()), None),
+        case("kept away by others on each node", vec![node("n1", "cpu=4"), node("n2", "cpu=4"), on("n1", "db", "", affinity("podAntiAffinity", json!([near("web", HOST)]))), on("n2", "mail", "", affinity("podAntiAffinity", json!([near("web", HOST)])))],
+            pod_with("cpu=1", app("web")), Some(("it were not labelled app=web", labels(json!({"app": null}))))),
+        case("unwanted company that keeps it away as well", vec![node("n1", "cpu=4"), on("n1", "db", "", with(app("db"), affinity("podAntiAffinity", json!([near("web", HOST)]))))],
+            with(pod_with("cpu=1", app("web")), affinity("podAntiAffinity", json!([near("db", HOST)]))), None),
+        case("company by two labels", vec![zoned("n1", "a")],
+            pod_with("cpu=1", affinity("podAffinity", json!([near("db", HOST), near("db", ZONE)]))), None),
+        case("a spread that is far off", [zoned("n1", "a"), with(node("n2", ""), labels(json!({ZONE: "b"})))].into_iter().chain((0..6).map(|number| on("n1", &format!("w{number}"), "", app("web")))).collect(),
+            with(pod_with("cpu=1", app("web")), spread(1, ZONE, "DoNotSchedule")), Some(("it allowed a skew of 7 over topology.kubernetes.io/zone", spread(7, ZONE, "DoNotSchedule")))),
+        case("fewer domains than asked for", vec![zoned("n1", "a"), on("n1", "w1", "", app("web"))],
+            with(pod_with("cpu=1", app("web")), domains(1)), Some(("it allowed a skew of 2 over topology.kubernetes.io/zone", domains(2)))),
+        case("a claim whose volume is gone", vec![node("n1", "cpu=4"), class("Immediate"), bound_claim("data", "pv")],
+            pod_with("cpu=1", uses("data")), Some(("it did not use claim data", no_volumes()))),
+        case("a gate, and no nodes", vec![],
+            pod_with("cpu=1", spec(json!({"schedulingGates": [{"name": "example.com/quota"}]}))), None),
         case("no nodes at all", vec![], pod("cpu=1"), None),
         case("another scheduler", vec![node("n1", "cpu=4")], pod_with("", spec(json!({"schedulerName": "another"}))), None),
     ]
