@@ -42,6 +42,8 @@ struct Options {
     nodes: usize,
     rounds: usize,
     observed: Observed,
+    /// As they were named.
+    observers: Option<String>,
 }
 
 impl Options {
@@ -54,6 +56,7 @@ impl Options {
             nodes: 5_000,
             rounds: 3,
             observed: Observed::default(),
+            observers: None,
         };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -75,6 +78,7 @@ impl Options {
                     let observed = Observed::read(text)
                         .ok_or_else(|| format!("`{text}`: observers are {OBSERVERS}"));
                     options.observed = observed?;
+                    options.observers = Some(text.clone());
                 }
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option `{option}`; see `bench/scheduler --help`"));
@@ -118,7 +122,11 @@ impl Options {
     /// What observers cost: each beside none, in turn, so that what else goes on on the machine
     /// meets all of them. The ratio is the median of the rounds'.
     fn costs(&self, case: &'static Case) -> Vec<Cost> {
-        let names = ["metrics", "journal", "activity", "all", "all,dashboard", "all,recording"];
+        let all = ["metrics", "journal", "activity", "all", "all,dashboard", "all,recording"];
+        let names: Vec<String> = match &self.observers {
+            Some(names) => vec![names.clone()],
+            None => all.map(str::to_owned).to_vec(),
+        };
         let mut ratios = vec![Vec::new(); names.len()];
         for round in 0..self.rounds as u64 {
             for (name, ratios) in names.iter().zip(&mut ratios) {
@@ -135,11 +143,11 @@ impl Options {
                 ratios.push(ratio);
             }
         }
-        let row = |(name, mut ratios): (&&'static str, Vec<f64>)| {
+        let row = |(observers, mut ratios): (String, Vec<f64>)| {
             ratios.sort_by(f64::total_cmp);
-            Cost { case: case.name, observers: name, throughput: ratios[ratios.len() / 2] }
+            Cost { case: case.name, observers, throughput: ratios[ratios.len() / 2] }
         };
-        names.iter().zip(ratios).map(row).collect()
+        names.into_iter().zip(ratios).map(row).collect()
     }
 
     /// The round of median throughput.
@@ -178,6 +186,7 @@ Usage: bench/scheduler [CASE…] [--json] [--nodes N] [--rounds N] [--scaling] [
   --observer WHO
                who hears of everything: none (the default), metrics, journal, activity, all;
                dashboard: somebody looks at it; recording: everything is recorded
-  --cost       the throughput with each of them beside that without, in turn
+  --cost       the throughput with each of them, or with those named, beside that without, in
+               turn
   --scaling    compare 1,000 with 15,000 nodes, both with the same pods
   -h, --help   print this";

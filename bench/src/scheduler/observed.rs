@@ -54,7 +54,7 @@ impl Observed {
         (
             self.metrics.then(|| Metrics::new(Some(nanoseconds))),
             (
-                self.journal.then(|| Journal::new(JournalLimits::default())),
+                self.journal.then(|| Journal::with_thread(JournalLimits::default())),
                 self.activity.then(Activity::new),
             ),
         )

@@ -108,7 +108,7 @@ pub(crate) fn scaling(rows: impl Iterator<Item = Scaling>, as_json: bool) {
 /// What observers leave of the throughput.
 pub(crate) struct Cost {
     pub(crate) case: &'static str,
-    pub(crate) observers: &'static str,
+    pub(crate) observers: String,
     /// With them, where 1 is without.
     pub(crate) throughput: f64,
 }

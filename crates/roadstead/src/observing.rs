@@ -14,7 +14,7 @@ pub(crate) type Watchers = (Metrics, (Journal, Activity));
 pub(crate) type Observed = Scheduler<Noted<Watchers>>;
 
 pub(crate) fn watchers(limits: JournalLimits) -> Watchers {
-    (Metrics::new(Some(clock::ticks)), (Journal::new(limits), Activity::new()))
+    (Metrics::new(Some(clock::ticks)), (Journal::with_thread(limits), Activity::new()))
 }
 
 pub(crate) fn observers(limits: JournalLimits) -> Noted<Watchers> {

@@ -352,8 +352,10 @@ impl Observer for Metrics {
             | Happening::PluginsEvaluated { .. }
             | Happening::PluginFailed { .. } => self.single.happened(happening),
             // The queue's own transitions and the attempts' results count these.
-            Happening::Rejected { .. } | Happening::Failed { .. } | Happening::Nominated { .. } => {
-            }
+            Happening::Rejected { .. }
+            | Happening::Failed { .. }
+            | Happening::Nominated { .. }
+            | Happening::MadeVictim { .. } => {}
             Happening::EventHandled { event, cost } => {
                 self.event_handling.observe(&[&event], seconds(cost));
             }

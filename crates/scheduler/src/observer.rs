@@ -143,6 +143,8 @@ pub enum Happening<'a> {
     Scheduled {
         /// The pod.
         pod: &'a Arc<Pod>,
+        /// The pod's incarnation, which no other has.
+        incarnation: u64,
         /// Its node.
         node: &'a Text,
         /// How many attempts it took.
@@ -172,6 +174,8 @@ pub enum Happening<'a> {
     Preempted {
         /// For whom.
         pod: &'a Arc<Pod>,
+        /// That pod's incarnation, which no other has.
+        incarnation: u64,
         /// Where.
         node: &'a Text,
         /// They, those included that were leaving already.
@@ -179,10 +183,23 @@ pub enum Happening<'a> {
         /// When.
         at: Time,
     },
+    /// A pod is to make room for another, and is not leaving already.
+    MadeVictim {
+        /// The pod.
+        pod: &'a Arc<Pod>,
+        /// The pod's incarnation, which no other has.
+        incarnation: u64,
+        /// The other.
+        preemptor: &'a Arc<Pod>,
+        /// When.
+        at: Time,
+    },
     /// No node would take a pod, or nobody let it have one.
     Rejected {
         /// The pod.
         pod: &'a Arc<Pod>,
+        /// The pod's incarnation, which no other has.
+        incarnation: u64,
         /// Why, node by node.
         diagnosis: &'a Diagnosis,
         /// When.
@@ -192,6 +209,8 @@ pub enum Happening<'a> {
     Failed {
         /// The pod.
         pod: &'a Arc<Pod>,
+        /// The pod's incarnation, which no other has.
+        incarnation: u64,
         /// What went wrong.
         message: &'a str,
         /// When.
@@ -201,6 +220,8 @@ pub enum Happening<'a> {
     Nominated {
         /// The pod.
         pod: &'a Arc<Pod>,
+        /// The pod's incarnation, which no other has.
+        incarnation: u64,
         /// The node.
         node: &'a Text,
         /// When.

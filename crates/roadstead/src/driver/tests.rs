@@ -149,8 +149,7 @@ async fn what_is_recorded_replays_to_the_same_decisions_and_journal() {
     cluster.wait_until("all are bound", |c| c.bound() == 170).await;
     let histories = |scheduler: &mut Observed, _| {
         let journal = observing::journal(scheduler);
-        let keys: Vec<PodKey> = journal.pods().cloned().collect();
-        keys.iter().filter_map(|key| journal.history(key)).collect::<Vec<_>>()
+        journal.histories()
     };
     let until = Instant::now() + PATIENCE;
     while running.questions.ask(|scheduler, _| scheduler.bindings()).await != Some(0) {

@@ -17,9 +17,9 @@ pub struct History {
     /// When it was first queued.
     #[serde(serialize_with = "seconds")]
     pub queued: Time,
-    /// How many of its oldest entries had to go.
+    /// How many entries had to go: the oldest but the first.
     pub dropped: u32,
-    /// The others.
+    /// The others: that it was queued, and the newest.
     pub entries: Vec<Entry>,
 }
 
@@ -33,14 +33,15 @@ impl History {
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let dropped = match self.dropped {
             0 => None,
-            1 => Some("     …     1 older entry is no longer kept".to_owned()),
-            number => Some(format!("     …     {number} older entries are no longer kept")),
+            1 => Some("     …     1 entry is no longer kept".to_owned()),
+            number => Some(format!("     …     {number} entries are no longer kept")),
         };
         let line = |entry: &Entry| {
             let since = entry.at - self.queued;
             format!("{:>9}  {}", format!("+{}", span(since)), entry.what)
         };
-        dropped.into_iter().chain(self.entries.iter().map(line))
+        let (queued, others) = self.entries.split_at(1.min(self.entries.len()));
+        queued.iter().map(line).chain(dropped).chain(others.iter().map(line))
     }
 }
 
@@ -117,6 +118,9 @@ pub enum What {
         to: Destination,
         /// Why.
         cause: String,
+        /// The plugin whose hint found that worth a retry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
         /// The end of its backoff.
         #[serde(serialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
         until: Option<Time>,
@@ -197,12 +201,18 @@ impl fmt::Display for What {
                 write!(f, "  {event}: {plugin} says {verdict}")?;
                 if *times > 1 { write!(f, " ({times} times)") } else { Ok(()) }
             }
-            Self::Moved { to, cause, until: _ } => match to {
-                Destination::Active => write!(f, "ready to be tried ({cause})"),
-                Destination::Backoff => write!(f, "backs off ({cause})"),
-                Destination::ErrorBackoff => write!(f, "backs off after an error ({cause})"),
-                Destination::Unschedulable => write!(f, "waits for an event ({cause})"),
-            },
+            Self::Moved { to, cause, by, until: _ } => {
+                let words = match to {
+                    Destination::Active => "ready to be tried",
+                    Destination::Backoff => "backs off",
+                    Destination::ErrorBackoff => "backs off after an error",
+                    Destination::Unschedulable => "waits for an event",
+                };
+                match by {
+                    Some(by) => write!(f, "{words} ({cause}, for {by})"),
+                    None => write!(f, "{words} ({cause})"),
+                }
+            }
             Self::Nominated { node } => write!(f, "{node} is kept for it"),
             Self::Preempting { node, victims: 1 } => write!(f, "1 pod is to leave {node} for it"),
             Self::Preempting { node, victims } => {

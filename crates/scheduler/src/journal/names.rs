@@ -1,9 +1,9 @@
 //! Words that many records share: events, reasons, nodes, other pods.
 
 use std::fmt::{self, Write};
+use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher;
 
 /// The number of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) struct NameId(u32);
 impl NameId {
     /// No word, or one for which there was no room.
     pub(super) const NONE: Self = Self(0);
+    /// The cause of most moves, which is always known.
+    pub(super) const FAILURE: Self = Self(1);
 }
 
 /// Words by number, each kept once, so many and no more.
@@ -23,6 +25,8 @@ pub(super) struct Names {
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     free: Vec<u32>,
+    /// Words that were asked for lately, the last one first: few are asked for most.
+    recent: Vec<Recent>,
     limit: usize,
     /// How many words were not kept since it was last tried to make room.
     refused: usize,
@@ -31,10 +35,11 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            words: vec![Some(Box::from("…"))],
+            words: [FIXED.map(|word| Some(Box::from(word)))].concat(),
             table: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             free: Vec::new(),
+            recent: Vec::new(),
             limit,
             refused: 0,
         }
@@ -42,10 +47,22 @@ impl Names {
 
     /// The number of a word, if it is known or there is room.
     pub(super) fn id(&mut self, word: &str) -> Option<NameId> {
+        if let Some(name) = self.recent([word, ""]) {
+            return Some(name);
+        }
+        let name = NameId(self.find_or_keep(word)?);
+        if let Some(recent) = Recent::new(word, name) {
+            self.recent.truncate(MOST_RECENT - 1);
+            self.recent.insert(0, recent);
+        }
+        Some(name)
+    }
+
+    fn find_or_keep(&mut self, word: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(word);
         let known = |id: &u32| self.words[*id as usize].as_deref() == Some(word);
         if let Some(id) = self.table.find(hash, known) {
-            return Some(NameId(*id));
+            return Some(*id);
         }
         if self.table.len() >= self.limit {
             return None;
@@ -65,7 +82,14 @@ impl Names {
         table.insert_unique(hash, id, |id| {
             hasher.hash_one(words[*id as usize].as_deref().unwrap_or_default())
         });
-        Some(NameId(id))
+        Some(id)
+    }
+
+    /// The number of a word that consists of these halves, if it was asked for lately.
+    pub(super) fn recent(&mut self, [first, second]: [&str; 2]) -> Option<NameId> {
+        let at = self.recent.iter().position(|recent| recent.is([first, second]))?;
+        self.recent.swap(0, at);
+        Some(self.recent[0].name)
     }
 
     /// The word of that number.
@@ -90,12 +114,36 @@ impl Names {
         }
         self.table.retain(|id| is_used[*id as usize]);
         self.free.clear();
-        for (id, word) in self.words.iter_mut().enumerate().skip(1) {
+        self.recent.clear();
+        for (id, word) in self.words.iter_mut().enumerate().skip(FIXED.len()) {
             if !is_used[id] {
                 *word = None;
                 self.free.push(id as u32);
             }
         }
+    }
+}
+
+/// A short word with its letters beside its number: one line of the processor's caches.
+#[repr(align(64))]
+struct Recent {
+    name: NameId,
+    length: u8,
+    letters: [u8; SHORT],
+}
+
+impl Recent {
+    fn new(word: &str, name: NameId) -> Option<Self> {
+        let mut letters = [0; SHORT];
+        letters.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+        Some(Self { name, length: word.len() as u8, letters })
+    }
+
+    fn is(&self, [first, second]: [&str; 2]) -> bool {
+        let length = usize::from(self.length);
+        first.len() + second.len() == length
+            && self.letters[..first.len()] == *first.as_bytes()
+            && self.letters[first.len()..length] == *second.as_bytes()
     }
 }
 
@@ -129,6 +177,11 @@ impl Write for Short {
     }
 }
 
+/// By their numbers.
+const FIXED: [&str; 2] = ["…", "ScheduleAttemptFailure"];
+
+const MOST_RECENT: usize = 8;
+const SHORT: usize = 59;
 /// A namespace and a name, of which each has at most 253 letters.
 const LONGEST: usize = 512;
 
@@ -146,6 +199,19 @@ mod tests {
         let c = names.id("c").unwrap();
         assert_eq!((names.word(b), names.word(c)), ("b", "c"));
         assert_eq!(names.id("b"), Some(b));
+    }
+
+    #[test]
+    fn halves_are_found_as_one_word_while_it_is_remembered() {
+        let mut names = Names::new(100);
+        let add = names.id("NodeAdd").unwrap();
+        assert_eq!(names.recent(["Node", "Add"]), Some(add));
+        assert_eq!(names.recent(["NodeA", "Add"]), None);
+        for number in 0..2 * MOST_RECENT {
+            names.id(&number.to_string()).unwrap();
+            assert!(names.recent.len() <= MOST_RECENT);
+        }
+        assert_eq!((names.recent(["Node", "Add"]), names.id("NodeAdd")), (None, Some(add)));
     }
 
     #[test]

@@ -19,9 +19,7 @@ pub(super) struct Record {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `name` is the event.
-    Queued,
-    /// `plugin` holds it; `name` is the cause.
+    /// `plugin` holds it; `name` is the cause, `number` as of moves.
     Gated,
     /// `number` is the attempt.
     Popped,
@@ -35,7 +33,9 @@ pub(super) enum Kind {
     HintQueue,
     HintSkip,
     HintError,
-    /// The place that it came to; `name` is the cause, `until_ms` the end of a backoff.
+    /// The place that it came to; `name` is the cause, `plugin` found it worth a retry, `until_ms`
+    /// is the end of a backoff. `number` is how often pods had come to the pool or
+    /// left it.
     MovedToActive,
     MovedToBackoff,
     MovedToErrorBackoff,
@@ -48,7 +48,7 @@ pub(super) enum Kind {
     PreemptedBy,
     /// A node was found: it waits no more.
     Placed,
-    /// `name` is the node, `number` the attempts.
+    /// `number` is the attempts; the node is kept beside it.
     Bound,
     Deleted,
 }
@@ -56,6 +56,23 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn is_hint(self) -> bool {
         matches!(self, Self::HintQueue | Self::HintSkip | Self::HintError)
+    }
+
+    /// Whether the pod came to the pool.
+    pub(super) fn is_stay(self) -> bool {
+        matches!(self, Self::Gated | Self::MovedToUnschedulable)
+    }
+
+    /// Whether the pod is no longer where it was in the pool.
+    pub(super) fn ends_stay(self) -> bool {
+        use Kind::{Deleted, MovedToActive, MovedToBackoff, MovedToErrorBackoff};
+        let moves = [MovedToActive, MovedToBackoff, MovedToErrorBackoff, Deleted];
+        self.is_stay() || moves.contains(&self)
+    }
+
+    /// Whether the pod has left the queue: no attempt begins unless something else comes before.
+    fn is_end(self) -> bool {
+        matches!(self, Self::Placed | Self::Bound | Self::Deleted)
     }
 
     /// Whether an attempt begins.
@@ -69,10 +86,10 @@ impl Record {
         Self { at, until_ms: 0, number: 0, name: NameId::NONE, plugin: None, kind }
     }
 
-    /// A move to that place, which is one to wait in.
-    pub(super) fn of_move(to: Place, at: Time) -> Self {
+    /// A move to that place, which is one to wait in, for that plugin's word.
+    pub(super) fn of_move(to: Place, by: Option<PluginId>, at: Time) -> Self {
         let ms = |until: Option<Time>| until.map_or(0, |until| millis(at, until));
-        let moved = |kind, until_ms| Self { until_ms, ..Self::new(kind, at) };
+        let moved = |kind, until_ms| Self { until_ms, plugin: by, ..Self::new(kind, at) };
         match to {
             Place::Active | Place::InFlight => moved(Kind::MovedToActive, 0),
             Place::Backoff { until } => moved(Kind::MovedToBackoff, ms(until)),
@@ -86,9 +103,15 @@ impl Record {
         self.at + std::time::Duration::from_millis(self.until_ms.into())
     }
 
-    /// Whether the other says the same again.
-    fn is_repeated_by(&self, other: &Record) -> bool {
-        self.kind == other.kind && self.plugin == other.plugin && self.name == other.name
+    /// Counts what a hint said with what it said before, if it is the same.
+    pub(super) fn repeat(&mut self, hint: &Record) -> bool {
+        let is_same =
+            self.kind == hint.kind && self.plugin == hint.plugin && self.name == hint.name;
+        if is_same {
+            self.number = self.number.saturating_add(hint.number);
+            self.until_ms = millis(self.at, hint.at);
+        }
+        is_same
     }
 }
 
@@ -96,78 +119,101 @@ fn millis(from: Time, to: Time) -> u32 {
     u32::try_from((to - from).as_millis()).unwrap_or(u32::MAX)
 }
 
-/// The newest records, so many and no more. Memory is taken for a few at first, which most pods
-/// need, and then for all; never by an attempt that begins.
+/// The newest records, so many and no more.
+///
+/// The first few, which is all that most pods ever need, lie within it; memory for more is taken
+/// in two steps, never by an attempt that begins.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    records: Box<[Record]>,
     /// How many there may be.
     most: u16,
+    /// How many there is memory for.
+    room: u16,
     /// Where the oldest is.
     start: u16,
     length: u16,
     dropped: u32,
+    first: [Record; FIRST as usize],
+    /// All of them, once there were too many for that.
+    more: Vec<Record>,
 }
 
 impl Ring {
     /// Room for so many; at least one.
-    pub(super) fn new(room: usize) -> Self {
-        let most = u16::try_from(room.max(1)).unwrap_or(u16::MAX);
-        let records = vec![EMPTY; usize::from(most.min(AT_FIRST))].into();
-        Self { records, most, start: 0, length: 0, dropped: 0 }
-    }
-
-    /// Takes memory for all that there may be.
-    fn grow(&mut self) {
-        let mut records = vec![EMPTY; usize::from(self.most)];
-        for (to, from) in records.iter_mut().zip(self.iter()) {
-            *to = *from;
+    pub(super) fn new(most: usize) -> Self {
+        let most = u16::try_from(most.max(1)).unwrap_or(u16::MAX).min(MOST);
+        Self {
+            first: [EMPTY; FIRST as usize],
+            more: Vec::new(),
+            most,
+            room: most.min(FIRST),
+            start: 0,
+            length: 0,
+            dropped: 0,
         }
-        (self.records, self.start) = (records.into(), 0);
     }
 
-    /// Gives its memory back. It must be made anew before it is used again.
+    /// Takes memory for some more, or for all that there may be.
+    fn grow(&mut self) {
+        let room = if self.room < SECOND { SECOND.min(self.most) } else { self.most };
+        let mut records = Vec::with_capacity(room.into());
+        records.extend(self.iter());
+        (self.more, self.room, self.start) = (records, room, 0);
+    }
+
+    /// Forgets all of them and gives their memory back.
     pub(super) fn release(&mut self) {
         self.clear();
-        self.records = Box::default();
-    }
-
-    pub(super) fn is_released(&self) -> bool {
-        self.records.is_empty()
+        (self.more, self.room) = (Vec::new(), self.most.min(FIRST));
     }
 
     pub(super) fn clear(&mut self) {
+        self.more.clear();
         (self.start, self.length, self.dropped) = (0, 0, 0);
     }
 
     /// Adds a record; the oldest goes if there is no room.
     pub(super) fn push(&mut self, record: Record) {
-        // The next may be an attempt that begins: it must find room.
-        let needed = (usize::from(self.length) + 2).min(usize::from(self.most));
-        if needed > self.records.len() && !record.kind.is_pop() {
-            self.grow();
+        if self.length + 2 > self.room {
+            self.provide(record.kind);
         }
-        let room = self.records.len();
-        let end = (usize::from(self.start) + usize::from(self.length)) % room;
-        self.records[end] = record;
-        if usize::from(self.length) < room {
+        let end = if self.length < self.room {
             self.length += 1;
+            // Nothing had to go yet, so the oldest is where it was.
+            usize::from(self.length - 1)
         } else {
-            self.start = (usize::from(self.start) + 1).checked_rem(room).unwrap_or(0) as u16;
+            let oldest = self.start;
+            self.start = self.at(1);
             self.dropped = self.dropped.saturating_add(1);
+            usize::from(oldest)
+        };
+        if self.room <= FIRST {
+            self.first[end] = record;
+        } else if let Some(oldest) = self.more.get_mut(end) {
+            *oldest = record;
+        } else {
+            self.more.push(record);
+        }
+    }
+
+    /// Takes memory before there is none left. An attempt that begins must find some, so whatever
+    /// may come before one provides it.
+    #[cold]
+    fn provide(&mut self, kind: Kind) {
+        let needed = self.length + if kind.is_end() { 1 } else { 2 };
+        if needed.min(self.most) > self.room && !kind.is_pop() {
+            self.grow();
         }
     }
 
     /// Adds what a hint said, or counts it with what it said before, if nothing but hints came in
     /// between.
     pub(super) fn push_hint(&mut self, hint: Record) {
-        let room = self.records.len();
-        for back in 1..=usize::from(self.length) {
-            let at = (usize::from(self.start) + usize::from(self.length) - back) % room;
-            let known = &mut self.records[at];
-            if known.is_repeated_by(&hint) {
-                known.number = known.number.saturating_add(hint.number);
-                known.until_ms = millis(known.at, hint.at);
+        for back in 1..=self.length {
+            let at = self.at(self.length - back);
+            let records = if self.room <= FIRST { &mut self.first[..] } else { &mut self.more };
+            let known = &mut records[at as usize];
+            if known.repeat(&hint) {
                 return;
             }
             if !known.kind.is_hint() {
@@ -179,9 +225,16 @@ impl Ring {
 
     /// The records, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Record> {
-        let room = self.records.len();
-        let at = move |index| (usize::from(self.start) + index) % room;
-        (0..usize::from(self.length)).map(move |index| &self.records[at(index)])
+        let records = if self.room <= FIRST { &self.first[..] } else { &self.more };
+        (0..self.length).map(move |index| &records[self.at(index) as usize])
+    }
+
+    /// Where the record is that has so many before it.
+    fn at(&self, index: u16) -> u16 {
+        let at = u32::from(self.start) + u32::from(index);
+        let room = u32::from(self.room);
+        // Less than twice the room, so this is the remainder.
+        (if at < room { at } else { at - room }) as u16
     }
 
     /// How many had to go.
@@ -190,10 +243,16 @@ impl Ring {
     }
 }
 
-/// As many as a pod has that is placed at once, and one attempt more.
-const AT_FIRST: u16 = 6;
+/// As many as a pod has that is placed at once, or that waits after its first attempt and is about
+/// to begin another.
+const FIRST: u16 = 4;
+/// As many as a pod has after some attempts.
+const SECOND: u16 = 12;
 
-const EMPTY: Record = Record::new(Kind::Queued, Time::ZERO);
+/// More than anybody would read.
+const MOST: u16 = 10_000;
+
+const EMPTY: Record = Record::new(Kind::Deleted, Time::ZERO);
 
 #[cfg(test)]
 mod tests {
@@ -204,9 +263,9 @@ mod tests {
         let mut ring = Ring::new(26);
         for second in 0..26 {
             let kind = if second % 2 == 1 { Kind::Popped } else { Kind::Refused };
-            let before = ring.records.len();
+            let before = ring.more.capacity();
             ring.push(record(second, kind));
-            assert!(kind != Kind::Popped || ring.records.len() == before);
+            assert!(kind != Kind::Popped || ring.more.capacity() == before);
             let kept: Vec<_> = ring.iter().map(|record| record.at.as_millis() / 1000).collect();
             assert_eq!((kept, ring.dropped()), ((0..=second).collect(), 0));
         }

@@ -59,9 +59,9 @@ impl<V: Observer> Scheduler<V> {
     pub fn search_pods(&self, search: &mut PodSearch, journal: &Journal) -> Option<Vec<KnownPod>> {
         let text = &search.text;
         let is_meant = |key: &PodKey| super::contains(&key.namespace, &key.name, text);
-        let part = self.next_part(&mut search.parts, journal, is_meant);
+        let (known, gone) = self.next_part(&mut search.parts, journal, is_meant);
         let mut first = First::new(search.limit, None);
-        for key in part.chain(&search.found) {
+        for key in known.chain(&gone).chain(&search.found) {
             let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
             let rank = match name.strip_prefix(text.as_str()) {
                 Some("") => 0,
@@ -83,14 +83,14 @@ impl<V: Observer> Scheduler<V> {
         Some(search.found.iter().map(known).collect())
     }
 
-    /// The names in the next part of all pods that somebody wants, those included of which only the
-    /// journal knows.
+    /// The names in the next part of all pods that somebody wants; apart from them those of which
+    /// only the journal knows.
     pub fn next_part<'a>(
         &'a self,
         parts: &mut Parts,
         journal: &'a Journal,
         is_wanted: impl Fn(&PodKey) -> bool + Copy + 'a,
-    ) -> impl Iterator<Item = &'a PodKey> {
+    ) -> (impl Iterator<Item = &'a PodKey>, Vec<PodKey>) {
         if parts.all == 0 {
             parts.all = self.known_pods().len() / parts.pods_each + 1;
         }
@@ -100,8 +100,9 @@ impl<V: Observer> Scheduler<V> {
             (hasher.hash_one(*key) >> 32) as usize % all == part && is_wanted(key)
         };
         // Few are wanted, and to know whether a pod is gone costs more than to look at its name.
-        let gone = journal.pods().filter(is_in.clone()).filter(|key| !self.is_known(key));
-        self.known_pods().filter(is_in).chain(gone)
+        let mut gone = journal.finished();
+        gone.retain(|key| is_in(&key) && !self.is_known(key));
+        (self.known_pods().filter(is_in), gone)
     }
 
     fn whereabouts_name(&self, key: &PodKey) -> &'static str {

@@ -162,7 +162,7 @@ impl<V: Observer> Scheduler<V> {
             position: self.queue().position(item.key()).filter(|_| place == Place::Active),
             priority: item.priority(),
             attempts: pod.attempts(),
-            queued: journal.queued(item.key()).unwrap_or_else(|| pod.queued_at()),
+            queued: journal.queued(item).unwrap_or_else(|| pod.queued_at()),
             since: pod.queued_at(),
             backoff_until: until(place),
             rejectors: names,
@@ -172,7 +172,7 @@ impl<V: Observer> Scheduler<V> {
             },
             nominated_node: self.nominated_node(item.key()).map(|node| node.to_string()),
             scheduler: self.profile_name(item.profile()).to_owned(),
-            message: journal.last_word(item.key()),
+            message: journal.last_word(item),
         }
     }
 }

@@ -142,6 +142,7 @@ impl<V: Observer> Scheduler<V> {
                 self.attempted(&placed.pod, AttemptResult::Scheduled, placed.began);
                 self.tell_observer(&Happening::Scheduled {
                     pod: &placed.pod,
+                    incarnation: finished.item().incarnation(),
                     node: &placed.node,
                     attempts: finished.attempts(),
                     first_ready: finished.first_ready(),
@@ -303,7 +304,12 @@ impl<V: Observer> Scheduler<V> {
             let newest = self.queue.policy_mut().queued(&current);
             let rejection = Rejection { newest, ..Rejection::error() };
             let message = status.message();
-            self.tell_observer(&Happening::Failed { pod: &current, message: &message, at: now });
+            self.tell_observer(&Happening::Failed {
+                pod: &current,
+                incarnation: finished.item().incarnation(),
+                message: &message,
+                at: now,
+            });
             // It fails only if another pod of that name waits, which then goes first.
             let _ = self.queue.reject_finished(finished, rejection, now);
             let reason = if is_rejection { "Unschedulable" } else { "SchedulerError" };
@@ -437,7 +443,7 @@ impl<V: Observer> Scheduler<V> {
         }
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
         let diagnosis = Diagnosis::one(status.clone());
-        self.tell_observer(&Happening::Rejected { pod, diagnosis: &diagnosis, at: now });
+        self.tell_rejected(&trial, pod, &diagnosis, now);
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         let rejection = Rejection::by(&unschedulable).pending(&pending);

@@ -43,11 +43,11 @@ impl<V: Observer> Scheduler<V> {
         let unschedulable = self.plugin_ids(diagnosis.rejectors());
         let pending = self.plugin_ids(diagnosis.pending());
         if let Some(preemption) = &answer.preemption {
-            self.preempt(pod, preemption, now);
+            self.preempt(&trial, pod, preemption, now);
         }
         self.searched(trial.began);
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
-        self.tell_observer(&Happening::Rejected { pod, diagnosis: &diagnosis, at: now });
+        self.tell_rejected(&trial, pod, &diagnosis, now);
         let rejection = Rejection::by(&unschedulable).pending(&pending);
         self.come_back(trial.attempt, pod, rejection, now);
         self.report_failure(pod, answer.nomination, "Unschedulable", &message, now);
@@ -56,7 +56,7 @@ impl<V: Observer> Scheduler<V> {
     /// There is no node at all. That is nobody's rejection: the pod backs off.
     pub(super) fn has_no_nodes(&mut self, trial: Trial, pod: &Arc<Pod>, now: Time) {
         self.attempted(pod, AttemptResult::Unschedulable, trial.began);
-        self.tell_observer(&Happening::Failed { pod, message: NO_NODES, at: now });
+        self.tell_failed(&trial, pod, NO_NODES, now);
         self.come_back(trial.attempt, pod, Rejection::error(), now);
         self.report_failure(pod, Nomination::Clear, "Unschedulable", NO_NODES, now);
     }
@@ -65,7 +65,7 @@ impl<V: Observer> Scheduler<V> {
     pub(super) fn went_wrong(&mut self, trial: Trial, pod: &Arc<Pod>, status: &Status, now: Time) {
         self.attempted(pod, AttemptResult::Error, trial.began);
         let message = status.message();
-        self.tell_observer(&Happening::Failed { pod, message: &message, at: now });
+        self.tell_failed(&trial, pod, &message, now);
         self.come_back(trial.attempt, pod, Rejection::error(), now);
         self.report_failure(pod, Nomination::Clear, "SchedulerError", &message, now);
     }
@@ -110,7 +110,13 @@ impl<V: Observer> Scheduler<V> {
             Nomination::Set(name) => {
                 let node = self.queue.policy_mut().node(&name);
                 self.queue.nominate(&key, queued.incarnation(), node);
-                self.tell_observer(&Happening::Nominated { pod, node: &name, at: now });
+                let incarnation = queued.incarnation();
+                self.tell_observer(&Happening::Nominated {
+                    pod,
+                    incarnation,
+                    node: &name,
+                    at: now,
+                });
             }
         }
         self.tell_if_given_up(pod, queued.incarnation(), kept, now);
@@ -147,7 +153,7 @@ impl<V: Observer> Scheduler<V> {
     }
 
     /// Asks for the victims to go. Until that is answered the preemptor is held at its gate.
-    fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption, now: Time) {
+    fn preempt(&mut self, trial: &Trial, pod: &Arc<Pod>, preemption: &Preemption, now: Time) {
         for other in &preemption.unnominate {
             let nominated_node = Some(Text::unshared(""));
             self.commands.push_back(Command::PatchStatus {
@@ -169,12 +175,7 @@ impl<V: Observer> Scheduler<V> {
         if victims.is_empty() {
             return;
         }
-        self.tell_observer(&Happening::Preempted {
-            pod,
-            node: &preemption.node,
-            victims: &preemption.victims,
-            at: now,
-        });
+        self.tell_preempted(trial, pod, preemption, now);
         let open = victims.len();
         let evictions = Evictions { preemptor: pod.clone(), since: now, open, failed: false };
         self.evictions.insert(pod.uid.clone(), evictions);

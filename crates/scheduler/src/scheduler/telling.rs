@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use roadstead_model::{Pod, Text};
-use roadstead_queue::Profile;
+use roadstead_queue::{Item, Profile, Time};
 
-use super::Scheduler;
 use super::binding::Placed;
-use crate::framework::{Calls, Evaluation, Failure, Run, Status};
+use super::{PodKey, Scheduler, Trial};
+use crate::diagnosis::Diagnosis;
+use crate::framework::{Calls, Evaluation, Failure, Preemption, Run, Status};
 use crate::observer::{AttemptResult, Happening, Observer};
 
 impl<V: Observer> Scheduler<V> {
@@ -25,6 +26,48 @@ impl<V: Observer> Scheduler<V> {
         let cost = self.ticks().saturating_sub(began);
         let profile = &pod.spec().scheduler_name;
         self.tell_observer(&Happening::Attempted { pod, profile, result, cost });
+    }
+
+    /// A pod was rejected.
+    pub(super) fn tell_rejected(
+        &mut self,
+        trial: &Trial,
+        pod: &Arc<Pod>,
+        diagnosis: &Diagnosis,
+        at: Time,
+    ) {
+        let incarnation = self.incarnation(trial);
+        self.tell_observer(&Happening::Rejected { pod, incarnation, diagnosis, at });
+    }
+
+    /// An attempt came to nothing though nobody rejected the pod.
+    pub(super) fn tell_failed(&mut self, trial: &Trial, pod: &Arc<Pod>, message: &str, at: Time) {
+        let incarnation = self.incarnation(trial);
+        self.tell_observer(&Happening::Failed { pod, incarnation, message, at });
+    }
+
+    /// Others are to make room for a pod.
+    pub(super) fn tell_preempted(
+        &mut self,
+        trial: &Trial,
+        pod: &Arc<Pod>,
+        preemption: &Preemption,
+        at: Time,
+    ) {
+        let incarnation = self.incarnation(trial);
+        let Preemption { node, victims, .. } = preemption;
+        self.tell_observer(&Happening::Preempted { pod, incarnation, node, victims, at });
+        for victim in victims.iter().filter(|victim| !victim.is_terminating()) {
+            let known = self.queue.policy().pods.get(&PodKey::of(victim));
+            if let Some(incarnation) = known.map(|known| known.incarnation) {
+                let (pod, preemptor) = (victim, pod);
+                self.tell_observer(&Happening::MadeVictim { pod, incarnation, preemptor, at });
+            }
+        }
+    }
+
+    fn incarnation(&self, trial: &Trial) -> u64 {
+        self.queue.item(&trial.attempt).map_or(u64::MAX, Item::incarnation)
     }
 
     /// The plugins of a point were run for a pod since then.

@@ -78,8 +78,8 @@ async fn unknown(api: &Api, namespace: String, name: String) -> Result<String, P
                 explained::may_be_near((&key.namespace, &key.name), (&wanted.0, &wanted.1))
             };
             let journal = observing::journal(scheduler);
-            let part = scheduler.next_part(&mut parts, journal, &may_be_near);
-            let near: Vec<PodKey> = part.take(MOST_NEAR).cloned().collect();
+            let (known, gone) = scheduler.next_part(&mut parts, journal, &may_be_near);
+            let near: Vec<PodKey> = known.chain(&gone).take(MOST_NEAR).cloned().collect();
             (parts, near)
         };
         let near;

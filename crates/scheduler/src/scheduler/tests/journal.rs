@@ -45,7 +45,7 @@ fn a_history_tells_everything_in_order() {
             "+0s  waits for an event (ScheduleAttemptFailure)",
             "+3s    NodeAdd: NodeResourcesFit says no help",
             "+3s    NodeAdd: NodeResourcesFit says worth a retry",
-            "+3s  ready to be tried (NodeAdd)",
+            "+3s  ready to be tried (NodeAdd, for NodeResourcesFit)",
             "+3s  attempt 2",
             "+3s  a node was found",
             "+3s  bound to mole after 2 attempts",
@@ -108,6 +108,54 @@ fn what_a_hint_said_of_a_whole_class_is_told_of_each() {
 }
 
 #[test]
+fn what_was_said_of_a_class_stands_between_waiting_and_the_move_that_it_caused() {
+    let mut cluster = TestCluster::new();
+    cluster.node("pier", "cpu=1");
+    for name in ["web-0", "web-1", "web-2"] {
+        cluster.pod(name, "cpu=2", json!({}));
+    }
+    for node in ["quay", "mole"] {
+        cluster.after(20);
+        // Room for one of them.
+        cluster.node(node, "cpu=2");
+    }
+    cluster.after(20);
+    cluster.pod("web-3", "cpu=2", json!({}));
+    cluster.node("jetty", "cpu=1");
+    assert_eq!(
+        cluster.lines("web-2"),
+        [
+            "+0s  queued (UnschedulablePodAdd)",
+            "+0s  attempt 1",
+            "+0s    NodeResourcesFit: 1 Insufficient cpu",
+            "+0s  waits for an event (ScheduleAttemptFailure)",
+            "+20s    NodeAdd: NodeResourcesFit says worth a retry",
+            "+20s  ready to be tried (NodeAdd, for NodeResourcesFit)",
+            "+20s  attempt 2",
+            "+20s    NodeResourcesFit: 2 Insufficient cpu",
+            "+20s  waits for an event (ScheduleAttemptFailure)",
+            "+40s    NodeAdd: NodeResourcesFit says worth a retry",
+            "+40s  ready to be tried (NodeAdd, for NodeResourcesFit)",
+            "+40s  attempt 3",
+            "+40s    NodeResourcesFit: 3 Insufficient cpu",
+            "+40s  waits for an event (ScheduleAttemptFailure)",
+            "+1m    NodeAdd: NodeResourcesFit says no help",
+        ]
+    );
+    // It came when those of its class had been asked about much before.
+    assert_eq!(
+        cluster.lines("web-3"),
+        [
+            "+0s  queued (UnschedulablePodAdd)",
+            "+0s  attempt 1",
+            "+0s    NodeResourcesFit: 3 Insufficient cpu",
+            "+0s  waits for an event (ScheduleAttemptFailure)",
+            "+0s    NodeAdd: NodeResourcesFit says no help",
+        ]
+    );
+}
+
+#[test]
 fn what_went_wrong_is_told() {
     let mut cluster = TestCluster::new();
     cluster.pod("web", "", json!({}));
@@ -130,11 +178,11 @@ fn the_oldest_entries_go_first_and_are_counted() {
         }));
     }
     let history = cluster.history("web");
-    assert_eq!(history.iter().len(), 5);
+    assert_eq!(history.iter().len(), 1 + 5);
     assert!(history.dropped > 10, "{history:?}");
-    let first = history.lines().next().expect("a line");
-    let expected = format!("     …     {} older entries are no longer kept", history.dropped);
-    assert_eq!(first, expected);
+    let first: Vec<String> = history.lines().take(2).collect();
+    let dropped = format!("     …     {} entries are no longer kept", history.dropped);
+    assert_eq!(first, ["      +0s  queued (UnschedulablePodAdd)".to_owned(), dropped]);
     let times: Vec<_> = history.iter().map(|entry| entry.at).collect();
     assert!(times.is_sorted());
 }
@@ -147,7 +195,7 @@ fn of_finished_pods_only_the_last_are_kept() {
         cluster.pod(name, "", json!({}));
     }
     cluster.pod("waits", "cpu=2", json!({}));
-    let mut known: Vec<_> = cluster.journal().pods().map(|key| key.name.to_string()).collect();
+    let mut known: Vec<_> = cluster.journal().histories().into_iter().map(|pod| pod.name).collect();
     known.sort_unstable();
     assert_eq!(known, ["b", "c", "waits"]);
 }
@@ -166,7 +214,7 @@ fn memory_that_was_given_back_is_taken_anew() {
         }
         names.iter().for_each(|name| cluster.delete(name));
     }
-    assert_eq!(cluster.journal().pods().count(), 1);
+    assert_eq!(cluster.journal().histories().len(), 1);
 }
 
 #[test]
@@ -176,7 +224,7 @@ fn pods_beyond_the_limit_are_only_counted() {
     for name in ["a", "b", "c"] {
         cluster.pod(name, "cpu=2", json!({}));
     }
-    assert_eq!((cluster.journal().pods().count(), cluster.journal().untold()), (2, 1));
+    assert_eq!((cluster.journal().histories().len(), cluster.journal().untold()), (2, 1));
     cluster.delete("a");
     cluster.pod("d", "cpu=2", json!({}));
     assert_eq!(cluster.lines("d")[0], "+0s  queued (UnschedulablePodAdd)");
@@ -211,6 +259,38 @@ fn words_that_nobody_has_make_room_for_others() {
             "{last}"
         );
     }
+}
+
+#[test]
+fn a_thread_writes_the_same_in_the_same_order() {
+    let limits = JournalLimits { entries: 8, finished: 300, ..Default::default() };
+    let told = |journal: Journal| {
+        let mut cluster = TestCluster::new();
+        let plugins = cluster.scheduler.queue().plugins().clone();
+        *cluster.journal() = journal;
+        crate::Observer::start(cluster.journal(), &plugins);
+        for number in 0..20 {
+            cluster.node(&format!("node-{number}"), "cpu=8");
+        }
+        for number in 0..600 {
+            let asks = if number % 3 == 0 { "cpu=9" } else { "cpu=100m" };
+            cluster.pod(&format!("pod-{number}"), asks, json!({}));
+            // Reading in between makes no difference.
+            if number % 50 == 0 {
+                cluster.lines(&format!("pod-{number}"));
+            }
+            if number % 7 == 0 {
+                cluster.after(1);
+            }
+        }
+        cluster.node("large", "cpu=10");
+        let mut told = cluster.journal().histories();
+        told.sort_by(|a, b| a.name.cmp(&b.name));
+        told
+    };
+    let at_once = told(Journal::new(limits));
+    assert_eq!(at_once.len(), 300 + 199, "finished and waiting");
+    assert_eq!(told(Journal::with_thread(limits)), at_once);
 }
 
 #[test]
