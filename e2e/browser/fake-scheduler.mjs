@@ -203,7 +203,17 @@ export class FakeScheduler {
     const now = this.now();
     while (lately.length && lately[0] < now - 60) lately.shift();
     const shortly = lately.reduce((sum, at) => sum + (at > now - 5 ? 1 : 0), 0);
-    return { ...flow, rate: shortly >= 20 ? shortly / 5 : lately.length / 60 };
+    return { ...flow, rate: shortly >= 20 ? shortly / 5 : lately.length / Math.min(60, Math.max(10, now - 600)) };
+  }
+
+  held() {
+    const { unschedulable, gated } = this.counts();
+    const tainted = Math.floor(unschedulable / 3);
+    return [
+      { rejectors: ["NodeResourcesFit"], pods: unschedulable - tainted },
+      { rejectors: ["NodeResourcesFit", "TaintToleration"], pods: tainted },
+      { gate: "SchedulingGates", rejectors: [], pods: gated },
+    ].filter(({ pods }) => pods > 0);
   }
 
   /** The document of /activity, with samples from the given one on. */
@@ -256,6 +266,7 @@ export class FakeScheduler {
     return {
       now: this.now(),
       counts: this.counts(),
+      held: this.held(),
       totals: this.totals,
       flows: [...this.flows.values()].map((flow) => this.flow(flow)),
       series: { step: 1, start: first, samples: this.samples.slice(first) },

@@ -1,7 +1,7 @@
 // The page: puts its parts together, and what belongs to none of them.
 
 import { Changes } from "./changes.js";
-import { byId, onResize, setHidden, setText } from "./dom.js";
+import { byId, onResize, setAttribute, setHidden, setText } from "./dom.js";
 import { Harbour } from "./harbour.js";
 import { Live } from "./live.js";
 import { startLog } from "./log.js";
@@ -12,6 +12,7 @@ import { Pane } from "./pane.js";
 import { placeView } from "./place.js";
 import { DEPTH, Plot, THROUGHPUT, WAIT } from "./plots.js";
 import { podView } from "./pod.js";
+import { reasons } from "./reasons.js";
 import { startReplay } from "./replay.js";
 import { Search } from "./search.js";
 import { memory, nextTheme, startTheme } from "./theme.js";
@@ -136,6 +137,9 @@ function showTitle() {
   const verb = waiting === 1 ? "waits" : "wait";
   setText(byId("sentence"), waiting ? `${counted(waiting, "pod")} ${verb}` : "No pod waits");
   setText(byId("sentence-rest"), bound > 0 ? `, ${rate(bound)} find a node.` : ".");
+  const why = reasons(live.activity?.held ?? []);
+  setText(byId("reasons"), why);
+  setAttribute(byId("reasons"), "title", why);
 }
 
 /** What the chart has no place for. */

@@ -14,7 +14,7 @@ export function timeline({ history }, live) {
   const list = h("ol", { class: "timeline" });
   if (dropped) {
     const text = `${count(dropped)} older ${dropped === 1 ? "entry" : "entries"} no longer kept`;
-    list.append(h("li", { class: "detail" }, h("span"), h("span", null, text)));
+    list.append(h("li", { class: "detail" }, h("time"), h("span", null, text)));
   }
   const item = (entry) => {
     const { text, kind, mark } = tell(entry);

@@ -2,6 +2,7 @@
 
 mod document;
 mod flows;
+mod held;
 mod recent;
 mod seconds;
 mod wakes;
@@ -16,6 +17,7 @@ pub use document::{
     ActivityDocument, Depths, EventActivity, Flow, HintActivity, RecentMove, Sample, Series, Totals,
 };
 use flows::{FlowKey, Flows};
+pub use held::HeldPods;
 use recent::Recent;
 use seconds::Seconds;
 use wakes::{Tally, Wakes};

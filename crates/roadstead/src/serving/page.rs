@@ -49,6 +49,7 @@ const FILES: &[File] = files![
     "plot-scales.js",
     "plots.js",
     "pod.js",
+    "reasons.js",
     "replay.js",
     "search.js",
     "style.css",

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::Activity;
 use super::flows::{Counted, FlowKey};
+use super::held::HeldPods;
 use super::wakes::Tally;
 use crate::journal::seconds;
 
@@ -18,6 +19,8 @@ pub struct ActivityDocument {
     pub now: Time,
     /// How many pods are in each place.
     pub counts: Depths,
+    /// What keeps the unschedulable and the gated ones; most frequent first.
+    pub held: Vec<HeldPods>,
     /// What happened in all.
     pub totals: Totals,
     /// Moves from place to place, by cause; most frequent first.
@@ -78,7 +81,7 @@ pub struct Flow {
     /// How often.
     pub count: u64,
     /// How often a second lately: in the last few seconds if that is many, and else in the last
-    /// minute.
+    /// minute, or since all began.
     pub rate: f64,
 }
 
@@ -199,12 +202,13 @@ pub struct RecentMove {
 }
 
 impl Activity {
-    /// All that is known at that time, with so many pods in each place.
-    pub fn document(&mut self, counts: Depths, now: Time) -> ActivityDocument {
+    /// All that is known at that time, with so many pods in each place, held by that.
+    pub fn document(&mut self, counts: Depths, held: Vec<HeldPods>, now: Time) -> ActivityDocument {
         self.at(now);
         ActivityDocument {
             now,
             counts,
+            held,
             totals: self.totals,
             flows: self.flows(now),
             series: Some(self.seconds.series()),
@@ -217,12 +221,13 @@ impl Activity {
     fn flows(&self, now: Time) -> Vec<Flow> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|(key, counted)| (std::cmp::Reverse(counted.count), *key));
+        let began = self.seconds.first();
         let flow = |(key, counted): (FlowKey, &Counted)| Flow {
             from: key.from.name(),
             to: key.to.name(),
             cause: self.words.word(key.cause).to_owned(),
             count: counted.count,
-            rate: (counted.rate(now) * 1e4).round() / 1e4,
+            rate: (counted.rate(now, began) * 1e4).round() / 1e4,
         };
         flows.into_iter().map(flow).collect()
     }

@@ -58,16 +58,21 @@ impl Counted {
     }
 
     /// Moves a second at that time: in the last few seconds if that is many, and else in the last
-    /// minute. It is never taken from less, so one move is no stream.
-    pub(super) fn rate(&self, now: Time) -> f64 {
-        let parts = (now.as_nanos() % NANOS) as f64 / NANOS as f64;
+    /// minute, or since the second in which all began.
+    pub(super) fn rate(&self, now: Time, began: u64) -> f64 {
+        let [now, began] = [now.as_nanos(), began * NANOS].map(|nanos| nanos as f64 / NANOS as f64);
+        let current = now.floor();
         let over = |seconds: u64| {
-            let moves = self.within(now.as_nanos() / NANOS, seconds);
-            (moves, moves as f64 / (seconds as f64 + parts))
+            let moves = self.within(current as u64, seconds);
+            (moves, seconds as f64 + now - current)
         };
         match over(SHORTLY) {
-            (moves, rate) if moves >= MANY => rate,
-            _ => over(MINUTE).1,
+            (moves, elapsed) if moves >= MANY => moves as f64 / elapsed,
+            _ => {
+                let (moves, elapsed) = over(MINUTE);
+                // A moment after the beginning, one move is no stream.
+                moves as f64 / elapsed.min(now - began).max(LEAST)
+            }
         }
     }
 
@@ -85,6 +90,7 @@ const NANOS: u64 = 1_000_000_000;
 const MINUTE: u64 = 60;
 const SHORTLY: u64 = 5;
 const MANY: u64 = 20;
+const LEAST: f64 = 10.0;
 const RING: usize = 64;
 
 #[cfg(test)]
@@ -92,7 +98,7 @@ mod tests {
     use super::*;
 
     fn per_minute(counted: &Counted, millis: u64) -> u64 {
-        (counted.rate(Time::from_millis(millis)) * 60.0).round() as u64
+        (counted.rate(Time::from_millis(millis), 0) * 60.0).round() as u64
     }
 
     #[test]
@@ -113,9 +119,23 @@ mod tests {
                 counted.note(second);
             }
         }
-        assert!((counted.rate(Time::from_secs(200)) - 50.0).abs() < 1e-9);
+        assert!((counted.rate(Time::from_secs(200), 0) - 50.0).abs() < 1e-9);
         // It has stopped: what is left of it is what the last minute has.
         assert_eq!(per_minute(&counted, 230_000), 20 * 50 + 10 * 50);
+    }
+
+    #[test]
+    fn in_the_first_minute_the_rate_is_that_of_the_time_there_was() {
+        let mut counted = Counted::default();
+        let rate = |counted: &Counted, second| {
+            (counted.rate(Time::from_secs(second), 100) * 60.0).round() as u64
+        };
+        counted.note(100);
+        assert_eq!(rate(&counted, 101), 6, "one in ten seconds at most");
+        for second in 101..130 {
+            counted.note(second);
+        }
+        assert_eq!(rate(&counted, 130), 60);
     }
 
     #[test]

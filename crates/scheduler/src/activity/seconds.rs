@@ -85,6 +85,11 @@ impl Seconds {
         }
     }
 
+    /// The first second of which anything is known.
+    pub(super) fn first(&self) -> u64 {
+        self.first.unwrap_or(self.current)
+    }
+
     /// The seconds that have ended, oldest first.
     pub(super) fn series(&self) -> Series {
         let first = self.first.unwrap_or(self.current).max(self.current.saturating_sub(KEPT));

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::activity::ActivityDocument;
+use crate::activity::{ActivityDocument, HeldPods};
 
 impl TestCluster {
     fn activity(&mut self) -> ActivityDocument {
         let (counts, now) = (Depths::of(&self.scheduler), self.now);
-        self.scheduler.observer_mut().1.1.document(counts, now)
+        let held = HeldPods::of(&self.scheduler);
+        self.scheduler.observer_mut().1.1.document(counts, held, now)
     }
 }
 
@@ -70,6 +71,31 @@ fn hints_are_charged_with_what_became_of_those_they_woke() {
     assert!((hint.precision.expect("they were tried") - 1.0 / 3.0).abs() < 1e-9);
     let event = shown.events.iter().find(|event| event.event == "NodeAdd").expect("it woke some");
     assert_eq!((event.woke, event.placed), (3, 1));
+}
+
+#[test]
+fn pods_are_counted_by_what_holds_them() {
+    let mut cluster = TestCluster::new();
+    cluster.node("pier", "cpu=1");
+    for name in ["big-1", "big-2", "big-3"] {
+        cluster.pod(name, "cpu=4", json!({}));
+    }
+    let elsewhere = json!({"spec": {"nodeSelector": {"disk": "ssd"}}});
+    cluster.pod("picky", "cpu=1", elsewhere);
+    cluster.pod("held", "cpu=1", json!({"spec": {"schedulingGates": [{"name": "quota"}]}}));
+    let held = cluster.activity().held;
+    let told: Vec<_> = held
+        .iter()
+        .map(|held| (held.gate.as_deref(), held.rejectors.join(" "), held.pods))
+        .collect();
+    let expected = [
+        (None, "NodeResourcesFit".to_owned(), 3),
+        (None, "NodeAffinity".to_owned(), 1),
+        (Some("SchedulingGates"), String::new(), 1),
+    ];
+    assert_eq!(told, expected);
+    cluster.delete("big-2");
+    assert_eq!(cluster.activity().held[0].pods, 2);
 }
 
 #[test]
