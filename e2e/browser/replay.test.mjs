@@ -49,6 +49,7 @@ test("a recording is shown at any moment of it", { skip: isFake && "there is onl
     await page.waitForFunction(
       () => document.querySelector(".plot .stage").getAttribute("aria-valuemax") === "0",
     );
+    assert.equal(await page.isVisible("#log-none"), true, "nothing has moved yet");
     await shoot(page, "replay-start");
     // At a moment that was jumped to it is known how much moved before it.
     await page.fill("#replay-typed", "0:10:00");

@@ -164,6 +164,10 @@ function startFlows() {
     fillFlows(byId("flow-rows"), live);
   };
   live.addEventListener("activity", fill);
+  live.addEventListener("jump", () => {
+    filled = 0;
+    fill();
+  });
   details.addEventListener("toggle", fill);
 }
 

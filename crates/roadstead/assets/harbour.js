@@ -145,7 +145,7 @@ export class Harbour {
     const left = flows.reduce((sum, flow) => sum + (flow.to === "gone" ? flow.count : 0), 0);
     this.#port("new", rate(this.#live.rateOf((flow) => flow.from === "new")), "lately");
     this.#port("bound", compact(bound), binding ? `${compact(binding)} being bound` : "since the start");
-    this.#port("gone", compact(left), "while they waited");
+    this.#port("gone", compact(left), "while waiting");
     this.#run();
     if (!this.#isRunning) this.#draw(0);
   }

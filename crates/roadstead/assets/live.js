@@ -27,8 +27,8 @@ export const COLUMN = {
 };
 
 /**
- * Tells `activity` for each message, `series` when there are new samples, `status` when it was
- * asked for, and `connection` when it is lost or found again.
+ * Tells `activity` for each message, `jump` when it is of another time, `series` when there are new
+ * samples, `status` when it was asked for, and `connection` when it is lost or found again.
  */
 export class Live extends EventTarget {
   status = null;
@@ -107,6 +107,7 @@ export class Live extends EventTarget {
   async jump(status) {
     this.status = status;
     this.#takeWhole(await ask("activity"));
+    this.#tell("jump");
     this.#tell("status");
   }
 
@@ -166,6 +167,7 @@ export class Live extends EventTarget {
     this.#keep(activity);
     if (isOther) {
       this.#replaceSeries(activity.series);
+      this.#tell("jump");
       this.refill();
     } else if (this.#takeSeries(activity.series)) this.#tell("series");
   }

@@ -12,7 +12,10 @@ export function startLog(list, none, live) {
   live.addEventListener("activity", () => {
     const isDue = performance.now() - updated >= EVERY_MS;
     // Nothing slips away from under a pointer or the focus.
-    if (!isDue || isRead()) return;
+    if (isDue && !isRead()) update();
+  });
+  live.addEventListener("jump", () => update());
+  const update = () => {
     updated = performance.now();
     const recent = (live.activity.recent ?? []).slice(-SHOWN).reverse();
     setHidden(none, recent.length > 0);
@@ -28,7 +31,7 @@ export function startLog(list, none, live) {
       setText(what, words);
       setAttribute(what, "title", words);
     });
-  });
+  };
 }
 
 export function podHref(namespace, name) {

@@ -25,6 +25,7 @@ export class WakeUps {
     live.addEventListener("activity", () => {
       if (performance.now() - this.#updated >= EVERY_MS) this.#update();
     });
+    live.addEventListener("jump", () => this.#update());
   }
 
   #update() {
