@@ -7,7 +7,7 @@ export const LAYOUT = {
   width: 1000,
   height: 500,
   boxes: {
-    new: [10, 76, 110, 80],
+    new: [10, 76, 122, 80],
     active: [205, 56, 190, 120],
     inFlight: [560, 56, 190, 120],
     bound: [850, 56, 140, 120],
@@ -18,8 +18,8 @@ export const LAYOUT = {
   },
   courses: {
     "new active": {
-      curve: [120, 116, 145, 116, 175, 116, 205, 116],
-      label: [162, 108],
+      curve: [132, 116, 155, 116, 180, 116, 205, 116],
+      label: [168, 108],
       align: "centre above",
     },
     "new gated": { curve: [60, 156, 60, 220, 60, 300, 60, 384], label: [70, 262], align: "right" },

@@ -23,9 +23,9 @@ import { PLACES, compact, count, percent, placeWords, rate } from "./words.js";
 const STEPS = 48;
 const MOST_LIGHTS = 7;
 /** How far frames are apart where much moves, and where little does. */
-const FRAME_MS = 33;
-const SLOW_FRAME_MS = 66;
-const MUCH_A_SECOND = 5;
+const FRAME_MS = 50;
+const SLOW_FRAME_MS = 100;
+const MUCH_A_SECOND = 100;
 /** For how long a course is lit after a move on it. */
 const LIT_MS = 3000;
 const ROOM_TO_DRAW = 760;
@@ -218,7 +218,7 @@ export class Harbour {
     }
     const frame = (time) => {
       if (!this.#isRunning) return;
-      this.#draw(Math.min(time - this.#lastFrame, 100) / 1000);
+      this.#draw(Math.min(time - this.#lastFrame, 200) / 1000);
       this.#lastFrame = time;
       later();
     };
