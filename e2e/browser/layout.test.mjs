@@ -111,6 +111,49 @@ for (const width of [1440, 1180]) {
   });
 }
 
+for (const width of [1440, 1280, 1000]) {
+  test(`no words of the chart run into others at ${width} px`, async () => {
+    await withPage({ viewport: { width, height: 900 } }, async (page) => {
+      const over = await page.evaluate(() => {
+        const labels = [...document.querySelectorAll("#harbour .course")];
+        for (const label of labels) {
+          label.hidden = false;
+          label.firstElementChild.textContent = "999/min";
+        }
+        // The words of the longest usual causes, where there are words at all.
+        for (const [at, why] of Object.entries({
+          "gated active": "its evictions are answered",
+          "active inFlight": "tried",
+          "inFlight active": "no node fits",
+          "inFlight unschedulable": "no node fits",
+          "inFlight backoff": "no node fits",
+          "backoff inFlight": "tried early",
+          "backoff active": "backoff ended",
+          "unschedulable backoff": "a pod left its node +1",
+          "unschedulable active": "taints of a node changed",
+        })) {
+          const label = labels.find((one) => one.dataset.course === at);
+          label.lastElementChild.textContent = why;
+        }
+        const parts = [...labels, ...document.querySelectorAll("#harbour .box")];
+        const touch = (one, other) => {
+          const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+          const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+          const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+          return across > 1 && down > 1;
+        };
+        return labels.flatMap((label, index) =>
+          parts
+            .slice(index + 1)
+            .filter((part) => touch(label, part))
+            .map((part) => `${label.dataset.course}: ${part.dataset.course ?? part.className}`),
+        );
+      });
+      assert.deepEqual(over, []);
+    });
+  });
+}
+
 test("where the system chooses the colours nothing is told by colours that are gone", async () => {
   await withPage({ forcedColors: "active" }, async (page) => {
     await page.evaluate(() => document.getElementById("nodes").scrollIntoView());

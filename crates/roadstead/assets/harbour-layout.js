@@ -8,7 +8,7 @@ export const LAYOUT = {
   height: 500,
   boxes: {
     new: [10, 76, 122, 80],
-    active: [205, 56, 190, 120],
+    active: [222, 56, 180, 120],
     inFlight: [560, 56, 190, 120],
     bound: [850, 56, 140, 120],
     backoff: [380, 232, 190, 116],
@@ -18,14 +18,14 @@ export const LAYOUT = {
   },
   courses: {
     "new active": {
-      curve: [132, 116, 155, 116, 180, 116, 205, 116],
-      label: [168, 108],
+      curve: [132, 116, 160, 116, 190, 116, 222, 116],
+      label: [177, 108],
       align: "centre above",
     },
     "new gated": { curve: [60, 156, 60, 220, 60, 300, 60, 384], label: [70, 262], align: "right" },
     "gated active": { curve: [190, 428, 262, 428, 250, 300, 250, 176], label: [240, 322], align: "left" },
     "active inFlight": {
-      curve: [395, 104, 450, 104, 500, 104, 560, 104],
+      curve: [402, 104, 450, 104, 500, 104, 560, 104],
       label: [477, 96],
       align: "centre above",
     },
@@ -54,7 +54,7 @@ export const LAYOUT = {
       label: [526, 198],
       align: "right low",
     },
-    "backoff active": { curve: [440, 232, 440, 190, 435, 152, 395, 148], label: [430, 204], align: "left" },
+    "backoff active": { curve: [440, 232, 440, 190, 440, 152, 402, 148], label: [430, 204], align: "left" },
     "unschedulable backoff": {
       curve: [625, 384, 625, 345, 622, 316, 570, 312],
       label: [616, 366],
@@ -67,13 +67,13 @@ export const LAYOUT = {
     },
     "unschedulable gated": {
       curve: [540, 489, 430, 493, 300, 493, 190, 489],
-      label: [240, 486],
-      align: "centre above brief",
+      label: [272, 486],
+      align: "centre above bare",
     },
     "gated backoff": {
       curve: [190, 400, 270, 396, 330, 330, 380, 316],
       label: [296, 348],
-      align: "left brief",
+      align: "left bare",
     },
     "unschedulable gone": {
       curve: [750, 432, 785, 432, 820, 432, 856, 432],

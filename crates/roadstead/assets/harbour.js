@@ -78,7 +78,8 @@ export class Harbour {
       const [from, to] = key.split(" ");
       const amount = h("b");
       const why = h("span");
-      const label = h("div", { class: "course", "aria-hidden": "true", hidden: true }, amount, why);
+      const attributes = { class: "course", "aria-hidden": "true", "data-course": key, hidden: true };
+      const label = h("div", attributes, amount, why);
       this.#stage.append(label);
       this.#courses.set(key, { from, to, label, amount, why, rate: 0, total: 0, points: [], phase: 0, movedAt: 0 });
     }

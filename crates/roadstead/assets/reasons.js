@@ -3,6 +3,7 @@
 import { count } from "./words.js";
 
 const SHOWN = 4;
+const list = new Intl.ListFormat("en-GB");
 
 const REJECTORS = {
   NodeResourcesFit: "lack of room",
@@ -35,5 +36,5 @@ export function reasons(held) {
 function reason(gate, rejectors) {
   if (gate) return GATES[gate] ?? `held by ${gate}`;
   if (!rejectors.length) return "after an error";
-  return `kept out by ${rejectors.map((plugin) => REJECTORS[plugin] ?? plugin).join(" and ")}`;
+  return `kept out by ${list.format(rejectors.map((plugin) => REJECTORS[plugin] ?? plugin))}`;
 }
