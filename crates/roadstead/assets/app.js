@@ -150,7 +150,7 @@ function showSums() {
     `${count(bound)} bound`,
     `${count(unschedulable)} refused`,
     `${count(errors)} failed`,
-    `${counted(preempted, "pod")} chosen to make room for others`,
+    `${count(preempted)} preempted`,
   ];
   setText(byId("sums"), `Since the start: ${parts.join(", ")}.`);
 }
