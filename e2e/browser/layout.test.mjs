@@ -130,7 +130,7 @@ for (const width of [1440, 1280, 1000]) {
           "backoff inFlight": "tried early",
           "backoff active": "backoff ended",
           "unschedulable backoff": "a pod left its node +1",
-          "unschedulable active": "taints of a node changed",
+          "unschedulable active": "labels of a node changed +2",
         })) {
           const label = labels.find((one) => one.dataset.course === at);
           label.lastElementChild.textContent = why;

@@ -62,8 +62,8 @@ export const LAYOUT = {
     },
     "unschedulable active": {
       curve: [540, 448, 400, 448, 310, 400, 310, 176],
-      label: [440, 452],
-      align: "centre below",
+      label: [532, 468],
+      align: "left",
     },
     "unschedulable gated": {
       curve: [540, 489, 430, 493, 300, 493, 190, 489],
