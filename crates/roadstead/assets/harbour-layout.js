@@ -67,7 +67,7 @@ export const LAYOUT = {
     },
     "unschedulable gated": {
       curve: [540, 489, 430, 493, 300, 493, 190, 489],
-      label: [272, 486],
+      label: [234, 486],
       align: "centre above bare",
     },
     "gated backoff": {
