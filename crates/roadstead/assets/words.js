@@ -130,7 +130,9 @@ export function chooseRateUnit(flows) {
 
 /** The unit of rates now: how it is called, and how many seconds it has. */
 export function rateUnit() {
-  return isPerMinute ? { name: "min", words: "a minute", seconds: 60 } : { name: "s", words: "a second", seconds: 1 };
+  return isPerMinute
+    ? { name: "min", words: "a minute", seconds: 60 }
+    : { name: "s", words: "a second", seconds: 1 };
 }
 
 /** Of a rate a second, what one reads at a glance. */
