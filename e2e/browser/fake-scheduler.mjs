@@ -21,7 +21,14 @@ const PLUGINS = [
 ];
 
 export class FakeScheduler {
-  constructor({ waiting = 400, movesPerSecond = 40, nodes = 60, anchored = {}, seed = 7 } = {}) {
+  constructor({
+    waiting = 400,
+    movesPerSecond = 40,
+    nodes = 60,
+    anchored = {},
+    namespace = "default",
+    seed = 7,
+  } = {}) {
     this.random = generator(seed);
     this.started = Date.now();
     this.movesPerSecond = movesPerSecond;
@@ -42,7 +49,7 @@ export class FakeScheduler {
       );
     }
     // These stay where they are.
-    for (const [name, place] of Object.entries(anchored)) this.add(place, name, "default").isAnchored = true;
+    for (const [name, place] of Object.entries(anchored)) this.add(place, name, namespace).isAnchored = true;
     for (let second = -600; second < 0; second += 1) this.samples.push(this.sample(Math.sin(second / 60)));
   }
 
@@ -106,8 +113,9 @@ export class FakeScheduler {
     if (to === "gone" || to === "bound") pod.place = to;
     else this.put(pod, to);
     const key = `${from} ${to} ${cause}`;
-    const flow = this.flows.get(key) ?? { from, to, cause, count: 0 };
+    const flow = this.flows.get(key) ?? { from, to, cause, count: 0, lately: [] };
     flow.count += 1;
+    flow.lately.push(this.now());
     this.flows.set(key, flow);
     this.totals.moves += 1;
     if (to === "inFlight") {
@@ -118,7 +126,12 @@ export class FakeScheduler {
       this.totals.bound += 1;
       pod.node = this.pick(this.nodes)?.name;
     }
-    if (this.recent.length < 50 || this.random() < 0.1)
+    // The last move of each of some pods.
+    const known = this.recent.findIndex(
+      ({ name, namespace }) => name === pod.name && namespace === pod.namespace,
+    );
+    if (known >= 0) this.recent.splice(known, 1);
+    if (known >= 0 || this.recent.length < 50 || this.random() < 0.1)
       this.recent.push({ at: this.now(), namespace: pod.namespace, name: pod.name, from, to, cause });
     if (this.recent.length > 50) this.recent.shift();
   }
@@ -185,6 +198,24 @@ export class FakeScheduler {
     ];
   }
 
+  /** A flow with its rate: of the last 5 seconds if that is many, and else of the last minute. */
+  flow({ lately, ...flow }) {
+    const now = this.now();
+    while (lately.length && lately[0] < now - 60) lately.shift();
+    const shortly = lately.reduce((sum, at) => sum + (at > now - 5 ? 1 : 0), 0);
+    return { ...flow, rate: shortly >= 20 ? shortly / 5 : lately.length / Math.min(60, Math.max(10, now - 600)) };
+  }
+
+  held() {
+    const { unschedulable, gated } = this.counts();
+    const tainted = Math.floor(unschedulable / 3);
+    return [
+      { rejectors: ["NodeResourcesFit"], pods: unschedulable - tainted },
+      { rejectors: ["NodeResourcesFit", "TaintToleration"], pods: tainted },
+      { gate: "SchedulingGates", rejectors: [], pods: gated },
+    ].filter(({ pods }) => pods > 0);
+  }
+
   /** The document of /activity, with samples from the given one on. */
   activity(from = 0) {
     const first = Math.max(from, this.samples.length - 600);
@@ -208,6 +239,7 @@ export class FakeScheduler {
         placed,
         precision: placed / woke,
         seconds: scale * 2e-6,
+        wasted: (woke - placed) * 3e-4,
       };
     });
     const hints = events.flatMap(({ event }, index) =>
@@ -225,14 +257,18 @@ export class FakeScheduler {
           placed: Math.round(queue / (at + 2)),
           precision: 1 / (at + 2),
           seconds: asked * 1.3e-6,
+          wasted: queue * 2e-4,
         };
       }),
     );
+    const none = { asked: 0, queue: 0, skip: 0, error: 0, seconds: 0 };
+    hints.splice(2, 0, { event: "NodeAdd", ...none, woke: 12, placed: 3, precision: 0.25, wasted: 0.004 });
     return {
       now: this.now(),
       counts: this.counts(),
+      held: this.held(),
       totals: this.totals,
-      flows: [...this.flows.values()],
+      flows: [...this.flows.values()].map((flow) => this.flow(flow)),
       series: { step: 1, start: first, samples: this.samples.slice(first) },
       events,
       hints,
@@ -293,7 +329,8 @@ export class FakeScheduler {
       at: this.now(),
       place,
       since,
-      attempts,
+      // As the program has it: who waits no more has none.
+      attempts: place === "bound" ? 0 : attempts,
       nodes: number,
       fits: place === "active" ? 3 : 0,
       rejectors: [],
@@ -344,7 +381,7 @@ export class FakeScheduler {
       });
     }
     const entries = [{ at: queued, what: "queued", event: "PodAdd" }];
-    for (let attempt = 1; attempt <= Math.min(attempts, 3); attempt += 1) {
+    for (let attempt = Math.max(1, attempts - 5); attempt <= attempts; attempt += 1) {
       const at = queued + attempt * 11.4;
       entries.push({ at, what: "popped", attempt, early: false });
       entries.push({
@@ -385,7 +422,7 @@ export class FakeScheduler {
       entries.push({ at: at + 6, what: "moved", to: "backoff", cause: "AssignedPodDelete", until: at + 8 });
     }
     if (place === "bound") entries.push({ at: since, what: "bound", node: pod.node, attempts });
-    const history = { namespace, name, queued, dropped: attempts > 3 ? 19 : 0, entries };
+    const history = { namespace, name, queued, dropped: attempts > 6 ? 19 : 0, entries };
     return {
       namespace,
       name,

@@ -18,7 +18,7 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
   const scheduler = new FakeScheduler(options);
   const streams = new Set();
   // What a test may change on the way: answers that come late or never.
-  const moods = { delayMs: 0, isDown: false, isCrowded: false, isForbidden: false };
+  const moods = { delayMs: 0, isDown: false, isCrowded: false, isForbidden: false, isFrozen: false };
   const replay = { from: 0, to: 3600, at: 600 };
   const status = () => ({
     mode,
@@ -167,6 +167,7 @@ export async function startFake({ port = 0, mode = "serve", speed = 1, ...option
   }
 
   const ticking = setInterval(() => {
+    if (moods.isFrozen) return;
     scheduler.step(TICK_MS / 1000);
     for (const client of streams) tell(client);
   }, TICK_MS);

@@ -37,12 +37,29 @@ test("a recording is shown at any moment of it", { skip: isFake && "there is onl
     };
     await shown("+00:20:00");
     const atTwenty = await bound((total) => total > 0);
+    const samples = () => page.getAttribute(".plot .stage", "aria-valuemax").then(Number);
+    assert.equal(await samples(), 599);
     await shoot(page, "replay");
     await page.focus("#replay-at");
     await page.keyboard.press("Home");
     await shown("+00:00:00");
     await page.waitForFunction(() => document.querySelector(".place-active .depth")?.textContent === "0");
     await bound((total) => total === 0);
+    // The stream of the time before may come late; then what it brought is gone again.
+    await page.waitForFunction(
+      () => document.querySelector(".plot .stage").getAttribute("aria-valuemax") === "0",
+    );
+    assert.equal(await page.isVisible("#log-none"), true, "nothing has moved yet");
+    await shoot(page, "replay-start");
+    // At a moment that was jumped to it is known how much moved before it.
+    await page.fill("#replay-typed", "0:10:00");
+    await page.keyboard.press("Enter");
+    await shown("+00:10:00");
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll(".course:not([hidden]) b")].some((label) => /\d/.test(label.textContent)),
+    );
+    await shoot(page, "replay-sought");
+    await page.focus("#replay-at");
     await page.keyboard.press("End");
     await page.waitForFunction(() => document.getElementById("replay-time").textContent > "+00:40:00");
     await bound((total) => total > atTwenty);

@@ -41,6 +41,23 @@ test("a lost connection is told, and found again by itself", async () => {
   });
 });
 
+test("a scheduler that says nothing is not taken for one that lives", async () => {
+  await withFake({}, async (fake) => {
+    const { page, close } = await openPage(browser, fake.url);
+    fake.moods.isFrozen = true;
+    const since = Date.now();
+    await until(page, () =>
+      document.getElementById("connection").textContent.startsWith("Nothing was heard"),
+    );
+    const took = Date.now() - since;
+    assert.ok(took < 6000, `it took ${took} ms`);
+    assert.ok(await page.evaluate(() => document.body.classList.contains("lost")));
+    fake.moods.isFrozen = false;
+    await until(page, () => document.getElementById("connection").textContent === "");
+    await close();
+  });
+});
+
 test("the plots have no gap after a connection was lost", async () => {
   await withFake({}, async (fake) => {
     const { page, close } = await openPage(browser, fake.url);
@@ -53,7 +70,6 @@ test("the plots have no gap after a connection was lost", async () => {
     await page.waitForTimeout(3500);
     fake.moods.isDown = false;
     await until(page, () => document.getElementById("connection").textContent === "");
-    await page.focus(".plot .stage");
     const newest = await page.getAttribute(".plot .stage", "aria-valuetext");
     await until(
       page,
@@ -142,6 +158,59 @@ test("a replay has a slider that goes to another time", async () => {
   });
 });
 
+test("a replay is stepped by seconds, goes to a time that is typed, and plays again from its end", async () => {
+  await withFake({ mode: "replay" }, async (fake) => {
+    const { page, problems, close } = await openPage(browser, fake.url);
+    const at = async (seconds) => {
+      for (let turn = 0; turn < 50 && fake.replay.at !== seconds; turn += 1) await page.waitForTimeout(100);
+      assert.equal(fake.replay.at, seconds);
+    };
+    await until(page, () => !document.getElementById("replay").hidden);
+    await page.focus("#replay-at");
+    await page.keyboard.press("ArrowRight");
+    await at(601);
+    await page.keyboard.press("Shift+ArrowLeft");
+    await at(591);
+    await page.fill("#replay-typed", "0:30:05");
+    await page.keyboard.press("Enter");
+    await at(1805);
+    await page.fill("#replay-typed", "9:00:00");
+    await page.keyboard.press("Enter");
+    assert.match(await page.textContent("#replay-problem"), /from 00:00:00 to 01:00:00/);
+    await page.fill("#replay-typed", "1:00:00");
+    await page.keyboard.press("Enter");
+    await at(3600);
+    await until(page, () => document.getElementById("replay-play").textContent === "Play again");
+    await page.click("#replay-play");
+    await page.waitForTimeout(1500);
+    assert.ok(fake.replay.at < 600, `it plays from its beginning: ${fake.replay.at}`);
+    assert.deepEqual(problems, []);
+    await close();
+  });
+});
+
+test("the time of a replay is in sight, wherever one reads", async () => {
+  await withFake({ mode: "replay" }, async (fake) => {
+    for (const width of [1440, 1180, 390]) {
+      const options = { viewport: { width, height: 800 }, hash: "#place/unschedulable" };
+      const { page, close } = await openPage(browser, fake.url, options);
+      await until(page, () => document.querySelector("#pane tbody tr"));
+      await page.evaluate(() => window.scrollTo(0, 2000));
+      const hidden = await page.evaluate(() =>
+        ["replay-play", "replay-at", "replay-time"].filter((id) => {
+          const element = document.getElementById(id);
+          const { left, right, top, bottom } = element.getBoundingClientRect();
+          const seen = (x) => element.contains(document.elementFromPoint(x, (top + bottom) / 2));
+          return !seen(left + 2) || !seen(right - 2);
+        }),
+      );
+      assert.deepEqual(hidden, [], `at ${width} px`);
+      if (width === 1440) await shoot(page, "replay-pane");
+      await close();
+    }
+  });
+});
+
 test("names are shown as they are, never as markup", async () => {
   await withFake({ anchored: { "<img src=x onerror=alert(1)>": "unschedulable" } }, async (fake) => {
     const { page, problems, close } = await openPage(browser, fake.url);
@@ -164,6 +233,14 @@ test("five thousand nodes are drawn on one canvas", async () => {
     await page.focus("#node-map");
     await page.keyboard.press("End");
     assert.match(await page.textContent("#node-readout"), /^berth-4999: CPU/);
+    const first = () => page.textContent("#node-rows tr:first-child td:nth-child(4)");
+    await page.check("#node-measures [value=pods]");
+    assert.match(await page.textContent("#node-order"), /by pods requested$/);
+    const byPods = await first();
+    await page.check("#node-measures [value=memory]");
+    assert.match(await page.textContent("#node-order"), /by memory requested$/);
+    assert.match(byPods, /^3\d %$/);
+    await page.focus("#node-map");
     await page.keyboard.press("Enter");
     await until(page, () => document.getElementById("pane-title").textContent.includes("berth-4999"));
     await shoot(page, "nodes");

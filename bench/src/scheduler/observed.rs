@@ -9,7 +9,9 @@ use roadstead_cluster::Object;
 use roadstead_queue::Time;
 use roadstead_recording::{Header, Recorder, Source, Step};
 use roadstead_scheduler::listing::{QueueQuery, QueueSortBy, QueueSurvey, Sorted};
-use roadstead_scheduler::{Activity, Command, Depths, Journal, JournalLimits, Metrics, Scheduler};
+use roadstead_scheduler::{
+    Activity, Command, Depths, HeldPods, Journal, JournalLimits, Metrics, Scheduler,
+};
 use serde_json::Value;
 
 /// The observers of a scheduler under measurement.
@@ -91,9 +93,9 @@ impl Dashboard {
     }
 
     fn look_at_activity(scheduler: &mut Scheduler<Observers>, now: Time) {
-        let depths = Depths::of(scheduler);
+        let (depths, held) = (Depths::of(scheduler), HeldPods::of(scheduler));
         let (_, (_, activity)) = scheduler.observer_mut();
-        let shown = activity.as_mut().map(|activity| activity.document(depths, now));
+        let shown = activity.as_mut().map(|activity| activity.document(depths, held, now));
         std::hint::black_box(serde_json::to_vec(&shown).expect("it can be written"));
     }
 

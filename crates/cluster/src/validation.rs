@@ -188,6 +188,9 @@ fn validate_node(found: &mut Findings, node: &Node) {
         if !is_qualified_name(&taint.key) {
             found.add(format!("{at}.key"), format!("`{}` is not a label key", taint.key));
         }
+        if let Some(value) = taint.value.as_deref().filter(|value| !is_label_value(value)) {
+            found.add(format!("{at}.value"), format!("`{value}` is not a label value"));
+        }
         found.one_of(format_args!("{at}.effect"), Some(&taint.effect), TAINT_EFFECTS);
         if taints[..i].iter().any(|t| t.key == taint.key && t.effect == taint.effect) {
             let pair = format!("{}:{}", taint.key, taint.effect);

@@ -109,7 +109,7 @@ pub use place::Place;
 pub use plugin::{Ask, Plugin, PluginId, Plugins};
 pub use policy::{Gate, Hint, HintError, Policy};
 pub use queue::{
-    Attempt, Audience, Counts, Finished, Nominated, Queue, RejectError, Rejection, Waiting,
+    Attempt, Audience, Counts, Finished, Held, Nominated, Queue, RejectError, Rejection, Waiting,
 };
 pub use rejection::Rejectors;
 pub use shared::{AttemptGuard, Pop, SharedQueue};

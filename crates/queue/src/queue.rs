@@ -30,7 +30,7 @@ use crate::time::Time;
 
 pub use attempts::{Attempt, Finished, RejectError, Rejection};
 pub use events::Audience;
-pub use questions::{Counts, Nominated, Waiting};
+pub use questions::{Counts, Held, Nominated, Waiting};
 use timers::Timers;
 
 /// The scheduling queue: a state machine that is told what happens and when.

@@ -1,21 +1,23 @@
 // The page: puts its parts together, and what belongs to none of them.
 
 import { Changes } from "./changes.js";
-import { byId, fillRows, setHidden, setText } from "./dom.js";
-import { Harbour, fillFlows } from "./harbour.js";
+import { byId, onResize, setAttribute, setHidden, setText } from "./dom.js";
+import { Harbour } from "./harbour.js";
 import { Live } from "./live.js";
 import { startLog } from "./log.js";
+import { fillFlows } from "./moves.js";
 import { nodeView } from "./node.js";
 import { Nodes } from "./nodes.js";
 import { Pane } from "./pane.js";
 import { placeView } from "./place.js";
 import { DEPTH, Plot, THROUGHPUT, WAIT } from "./plots.js";
 import { podView } from "./pod.js";
+import { reasons } from "./reasons.js";
 import { startReplay } from "./replay.js";
 import { Search } from "./search.js";
 import { memory, nextTheme, startTheme } from "./theme.js";
 import { WakeUps } from "./wakeups.js";
-import { PLACES, count, moment, rate } from "./words.js";
+import { PLACES, count, counted, moment, rate } from "./words.js";
 
 const KEYS_OFF = "roadstead-keys-off";
 const FLOWS_EVERY_MS = 1000;
@@ -44,6 +46,7 @@ const nodes = new Nodes({
   map: byId("node-map"),
   readout: byId("node-readout"),
   rows: byId("node-rows"),
+  order: byId("node-order"),
   note: byId("node-note"),
   measures: byId("node-measures"),
 });
@@ -52,7 +55,14 @@ const changes = new Changes(live, () => {
   live.refreshStatus();
 });
 const pane = new Pane(
-  { element: byId("pane"), title: byId("pane-title"), body: byId("pane-body"), close: byId("pane-close") },
+  {
+    element: byId("pane"),
+    title: byId("pane-title"),
+    body: byId("pane-body"),
+    close: byId("pane-close"),
+    behind: [document.querySelector(".skip"), byId("main"), byId("about")],
+    above: byId("top"),
+  },
   {
     place: { parts: 1, open: placeView(live) },
     pod: { parts: 2, open: podView(live, (namespace, name) => changes.podTools(namespace, name)) },
@@ -72,6 +82,8 @@ startReplay(live, {
   play: byId("replay-play"),
   speed: byId("replay-speed"),
   problem: byId("replay-problem"),
+  form: byId("replay-form"),
+  typed: byId("replay-typed"),
 });
 
 startHeader();
@@ -91,15 +103,21 @@ function startHeader() {
     setText(byId("mode-note"), notes.join(", "));
     setText(
       byId("about"),
-      `Roadstead ${version ?? ""}, scheduling ${count(number)} nodes as ${schedulers.join(", ") || "no scheduler"}`,
+      `Roadstead ${version ?? ""}, scheduling ${counted(number, "node")} as ${schedulers.join(", ") || "no scheduler"}`,
     );
     setHidden(byId("add-open"), !canChange);
     setHidden(byId("add-key"), !canChange);
+    pane.cover();
   });
   live.addEventListener("activity", () => {
     setText(byId("clock"), moment(live.activity.now, live.epoch));
     showTitle();
+    showSums();
   });
+  pane.addEventListener("change", showTitle);
+  // What is fixed below it starts where it ends.
+  const top = byId("top");
+  onResize(top, () => document.documentElement.style.setProperty("--bar", `${top.offsetHeight}px`));
   live.addEventListener("connection", () => {
     document.body.classList.toggle("lost", live.trouble !== null);
     setText(byId("connection"), live.trouble ?? "");
@@ -111,13 +129,30 @@ function startHeader() {
 
 /** What one wants to know first, in the page's title and its first line. */
 function showTitle() {
-  const { counts } = live.activity;
+  const counts = live.activity?.counts ?? {};
   const waiting = PLACES.reduce((sum, { id }) => sum + (counts[id] ?? 0), 0);
   const bound = live.rateOf(({ to }) => to === "bound");
-  const title = `${count(waiting)} waiting · Roadstead`;
+  const title = [pane.name, `${count(waiting)} waiting`, "Roadstead"].filter(Boolean).join(" · ");
   if (document.title !== title) document.title = title;
-  setText(byId("sentence"), waiting ? `${count(waiting)} pods wait` : "No pod waits");
-  setText(byId("sentence-rest"), bound > 0 ? `, ${rate(bound)} find a berth.` : ".");
+  const verb = waiting === 1 ? "waits" : "wait";
+  setText(byId("sentence"), waiting ? `${counted(waiting, "pod")} ${verb}` : "No pod waits");
+  setText(byId("sentence-rest"), bound > 0 ? `, ${rate(bound)} find a node.` : ".");
+  const why = reasons(live.activity?.held ?? []);
+  setText(byId("reasons"), why);
+  setAttribute(byId("reasons"), "title", why);
+}
+
+/** What the chart has no place for. */
+function showSums() {
+  const { attempts, bound, unschedulable, errors, preempted } = live.activity.totals;
+  const parts = [
+    counted(attempts, "attempt"),
+    `${count(bound)} bound`,
+    `${count(unschedulable)} refused`,
+    `${count(errors)} failed`,
+    `${count(preempted)} preempted`,
+  ];
+  setText(byId("sums"), `Since the start: ${parts.join(", ")}.`);
 }
 
 function startFlows() {
@@ -126,10 +161,20 @@ function startFlows() {
   const fill = () => {
     if (!details.open || performance.now() - filled < FLOWS_EVERY_MS) return;
     filled = performance.now();
-    fillFlows(byId("flow-rows"), live, fillRows);
+    fillFlows(byId("flow-rows"), live);
   };
   live.addEventListener("activity", fill);
+  live.addEventListener("jump", () => {
+    filled = 0;
+    fill();
+  });
   details.addEventListener("toggle", fill);
+}
+
+/** The focus goes where the reader goes. */
+function go(heading) {
+  heading.focus({ preventScroll: true });
+  heading.closest("section").scrollIntoView({ block: "start" });
 }
 
 function startKeys() {
@@ -141,9 +186,9 @@ function startKeys() {
     "?": () => byId("help").showModal(),
     a: () => changes.open(),
     t: () => nextTheme(),
-    n: () => byId("nodes").scrollIntoView({ block: "start" }),
-    w: () => byId("wakeups").scrollIntoView({ block: "start" }),
-    h: () => window.scrollTo({ top: 0 }),
+    n: () => go(byId("nodes-title")),
+    w: () => go(byId("wakeups-title")),
+    h: () => go(byId("harbour-title")),
   };
   PLACES.forEach(({ id }, index) => {
     keys[index + 1] = () => {

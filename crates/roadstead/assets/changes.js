@@ -7,6 +7,9 @@ import { count } from "./words.js";
 
 const TABS = ["pods", "nodes", "yaml"];
 const LARGEST_BODY = 1024 * 1024;
+/** As many as fit in it. */
+const MOST_SINGLE_PODS = 2000;
+const MOST_REPLICAS = 100000;
 
 export class Changes {
   #live;
@@ -37,6 +40,11 @@ export class Changes {
     });
     byId("add-close").addEventListener("click", () => this.#dialog.close());
     byId("as-yaml").addEventListener("click", () => this.#edit());
+    const panel = byId("panel-pods");
+    const [number, kind] = ["count", "kind"].map((name) => panel.querySelector(`[name=${name}]`));
+    kind.addEventListener("change", () => {
+      number.max = kind.value === "Pod" ? MOST_SINGLE_PODS : MOST_REPLICAS;
+    });
     this.#choose("pods");
   }
 
@@ -50,12 +58,12 @@ export class Changes {
     this.#dialog.showModal();
   }
 
-  /** The buttons of a pod's pane. */
+  /** The buttons of a pod's pane: an element, and `offer` to say whether there is such a pod. */
   podTools(namespace, name) {
     return this.#tools("Delete this pod", `Delete pod ${namespace}/${name}?`, podPath(namespace, name));
   }
 
-  /** The buttons of a node's pane. */
+  /** The same of a node's pane. */
   nodeTools(name) {
     return this.#tools("Delete this node", `Delete node ${name}? Its pods go with it.`, nodePath(name));
   }
@@ -70,6 +78,8 @@ export class Changes {
         const { deleted } = await remove(path);
         note.className = "note";
         setText(note, `${deleted} is deleted.`);
+        isThere = false;
+        show();
         this.#changed();
       } catch (error) {
         button.disabled = false;
@@ -77,11 +87,26 @@ export class Changes {
         setText(note, error.message);
       }
     });
-    const tools = h("div", { class: "pane-tools" }, button, note);
-    const show = () => setHidden(tools, !this.isAllowed);
-    this.#live.addEventListener("status", show, { once: true });
+    const element = h("div", { class: "pane-tools" }, button, note);
+    let isThere = false;
+    // What is not there, or cannot be reached, is not offered to be deleted.
+    const show = () => {
+      setHidden(button, !isThere);
+      button.disabled = this.#live.trouble !== null;
+      setHidden(element, !this.isAllowed || (!isThere && !note.textContent));
+    };
+    for (const news of ["status", "connection"]) this.#live.addEventListener(news, show);
     show();
-    return tools;
+    return {
+      element,
+      offer: (is) => {
+        isThere = is;
+        show();
+      },
+      close: () => {
+        for (const news of ["status", "connection"]) this.#live.removeEventListener(news, show);
+      },
+    };
   }
 
   #choose(tab) {

@@ -1,5 +1,6 @@
 // The harbour chart: the places of the queue, and how pods move between them. Pods are never drawn
-// one by one: a course is as broad as its rate, and a few lights travel along it.
+// one by one: a course is as broad as its rate, and a few lights travel along it. Where there is no
+// room to draw, the places are a list, and how pods come to each is said in words.
 
 import {
   h,
@@ -10,16 +11,25 @@ import {
   setText,
   setBar,
   bar,
+  fillRows,
   stillness,
 } from "./dom.js";
-import { NARROW, WIDE } from "./harbour-layout.js";
+import { LAYOUT } from "./harbour-layout.js";
 import { COLUMN } from "./live.js";
+import { why } from "./moves.js";
 import { colour, theme } from "./theme.js";
-import { PLACES, causeWords, compact, count, percent, placeWords, rate } from "./words.js";
+import { PLACES, compact, count, percent, placeWords, rate } from "./words.js";
 
 const STEPS = 48;
 const MOST_LIGHTS = 7;
-const FRAME_MS = 33;
+/** How far frames are apart where much moves, and where little does. */
+const FRAME_MS = 50;
+const SLOW_FRAME_MS = 100;
+const MUCH_A_SECOND = 100;
+/** For how long a course is lit after a move on it. */
+const LIT_MS = 3000;
+const ROOM_TO_DRAW = 760;
+const MOST_WAYS = 4;
 
 export class Harbour {
   #live;
@@ -27,7 +37,7 @@ export class Harbour {
   #canvas = h("canvas", { "aria-hidden": "true" });
   #boxes = new Map();
   #courses = new Map();
-  #layout = null;
+  #isNarrow = null;
   #size = [0, 0];
   #isSeen = true;
   #isRunning = false;
@@ -54,79 +64,50 @@ export class Harbour {
   }
 
   #makeBoxes() {
-    for (const place of PLACES) {
-      const tide = h("canvas", { class: "tide", "aria-hidden": "true" });
-      const number = h("b", { class: "depth" }, "–");
-      const share = h("span", { class: "share" });
-      const line = bar(0, "level");
-      const box = h(
-        "a",
-        { class: `box place-${place.id}`, href: `#place/${place.id}` },
-        tide,
-        h(
-          "span",
-          { class: "name" },
-          h("i", { class: "mark", "aria-hidden": "true" }, place.mark),
-          place.name,
-        ),
-        h("span", { class: "row" }, number, h("span", { class: "unseen" }, " pods, "), share),
-        h("span", { class: "says" }, place.says),
-        line,
-      );
-      this.#stage.append(box);
-      this.#boxes.set(place.id, { box, tide, number, share, line, column: COLUMN[place.id] });
-    }
-    for (const [id, name] of [
-      ["new", "New pods"],
-      ["bound", "Bound"],
-      ["gone", "Deleted"],
-    ]) {
-      const number = h("b", { class: "depth" }, "–");
-      const note = h("span", { class: "says" });
-      const box = h(
-        "div",
-        { class: `box port port-${id}` },
-        h("span", { class: "name" }, name),
-        number,
-        note,
-      );
-      this.#stage.append(box);
-      this.#boxes.set(id, { box, number, note });
+    for (const id of ORDER) {
+      const place = PLACES.find((known) => known.id === id);
+      const parts = place ? makePlace(place) : makePort(id);
+      const ways = h("ul", { class: "ways" });
+      this.#stage.append(h("div", { class: "spot" }, parts.box, ways));
+      this.#boxes.set(id, { ...parts, ways });
     }
   }
 
   #makeCourses() {
-    for (const key of Object.keys(WIDE.courses)) {
+    for (const key of Object.keys(LAYOUT.courses)) {
       const [from, to] = key.split(" ");
       const amount = h("b");
       const why = h("span");
-      const label = h("div", { class: "course", "aria-hidden": "true", hidden: true }, amount, why);
+      const attributes = { class: "course", "aria-hidden": "true", "data-course": key, hidden: true };
+      const label = h("div", attributes, amount, why);
       this.#stage.append(label);
-      this.#courses.set(key, { from, to, label, amount, why, rate: 0, total: 0, points: [], phase: 0 });
+      this.#courses.set(key, { from, to, label, amount, why, rate: 0, total: 0, points: [], phase: 0, movedAt: 0 });
     }
   }
 
   #fit() {
     const width = this.#stage.clientWidth;
     if (!width) return;
-    const layout = width < 640 ? NARROW : WIDE;
-    if (layout !== this.#layout) {
-      this.#layout = layout;
-      this.#stage.classList.toggle("narrow", layout === NARROW);
+    const isNarrow = width < ROOM_TO_DRAW;
+    if (isNarrow !== this.#isNarrow) {
+      this.#isNarrow = isNarrow;
+      this.#stage.classList.toggle("narrow", isNarrow);
       this.#place();
+      this.#update();
     }
     this.#size = [width, this.#stage.clientHeight];
-    const [x, y] = [width / layout.width, this.#size[1] / layout.height];
+    const [x, y] = [width / LAYOUT.width, this.#size[1] / LAYOUT.height];
     for (const [key, course] of this.#courses) {
-      const curve = layout.courses[key].curve.map((value, index) => value * (index % 2 ? y : x));
+      const curve = LAYOUT.courses[key].curve.map((value, index) => value * (index % 2 ? y : x));
       course.points = along(curve);
     }
     this.#redraw();
+    this.#run();
   }
 
   #place() {
-    const { width, height, boxes, courses } = this.#layout;
-    const part = (value, whole) => `${((value / whole) * 100).toFixed(3)}%`;
+    const { width, height, boxes, courses } = LAYOUT;
+    const part = (value, whole) => (this.#isNarrow ? "" : `${((value / whole) * 100).toFixed(3)}%`);
     for (const [id, { box }] of this.#boxes) {
       const [left, top, wide, high] = boxes[id];
       box.style.left = part(left, width);
@@ -153,20 +134,19 @@ export class Harbour {
     for (const { id, name } of PLACES) {
       const parts = this.#boxes.get(id);
       const depth = counts[id] ?? 0;
-      setText(parts.number, compact(depth));
+      setText(parts.number, depth < 1e6 ? count(depth) : compact(depth));
       setText(parts.share, waiting && depth ? percent(depth / waiting) : "");
       setBar(parts.line, waiting ? depth / waiting : 0);
       setAttribute(parts.box, "title", `${count(depth)} ${name.toLowerCase()}: list them`);
     }
     this.#updateCourses(flows);
+    if (this.#isNarrow) this.#updateWays(flows);
     const binding = counts.binding ?? 0;
     const bound = activity?.totals?.bound ?? status?.boundTotal;
-    this.#port("new", rate(this.#live.rateOf((flow) => flow.from === "new")), "");
-    this.#port("bound", compact(bound), binding ? `${compact(binding)} being bound` : "found a berth");
-    const gone = (flow) => flow.to === "gone";
-    let left = 0;
-    for (const flow of flows.values()) if (gone(flow)) left += flow.count;
-    this.#port("gone", compact(left), "");
+    const left = flows.reduce((sum, flow) => sum + (flow.to === "gone" ? flow.count : 0), 0);
+    this.#port("new", rate(this.#live.rateOf((flow) => flow.from === "new")), "lately");
+    this.#port("bound", compact(bound), binding ? `${compact(binding)} being bound` : "since the start");
+    this.#port("gone", compact(left), "while waiting");
     this.#run();
     if (!this.#isRunning) this.#draw(0);
   }
@@ -178,29 +158,59 @@ export class Harbour {
   }
 
   #updateCourses(flows) {
-    for (const course of this.#courses.values()) Object.assign(course, { rate: 0, total: 0, causes: [] });
-    for (const flow of flows.values()) {
+    const totals = new Map();
+    for (const [key, course] of this.#courses) {
+      totals.set(key, course.total);
+      Object.assign(course, { rate: 0, total: 0, causes: [] });
+    }
+    for (const flow of flows) {
       const course = this.#courses.get(`${flow.from} ${flow.to}`);
       if (!course) continue;
       course.rate += flow.rate;
       course.total += flow.count;
       if (flow.rate > 0) course.causes.push(flow);
     }
-    for (const course of this.#courses.values()) {
+    for (const [key, course] of this.#courses) {
+      if (course.total !== totals.get(key)) course.movedAt = performance.now();
       setHidden(course.label, course.rate <= 0);
       if (course.rate <= 0) continue;
       setText(course.amount, rate(course.rate));
-      course.causes.sort((one, other) => other.rate - one.rate);
-      const more = course.causes.length > 1 ? ` +${course.causes.length - 1}` : "";
       const isPlain = course.from === "new" || course.to === "bound" || course.to === "gone";
-      setText(course.why, isPlain ? "" : causeWords(course.causes[0].cause) + more);
+      setText(course.why, isPlain ? "" : why(course.causes));
     }
   }
 
+  /** For each place, how pods come to it, in words. */
+  #updateWays(flows) {
+    const ways = new Map();
+    for (const flow of flows) {
+      if (!(flow.rate > 0)) continue;
+      const key = `${flow.from} ${flow.to}`;
+      const way = ways.get(key) ?? { from: flow.from, to: flow.to, rate: 0, causes: [] };
+      way.rate += flow.rate;
+      way.causes.push(flow);
+      ways.set(key, way);
+    }
+    const all = [...ways.values()].sort((one, other) => other.rate - one.rate);
+    const make = () => h("li", null, h("b"), h("span"));
+    for (const [id, { ways: list }] of this.#boxes) {
+      const here = all.filter(({ to }) => to === id).slice(0, MOST_WAYS);
+      fillRows(list, here, make, (item, way) => {
+        setText(item.firstElementChild, rate(way.rate));
+        const from = way.from === "new" ? "" : ` from ${placeWords(way.from)}:`;
+        setText(item.lastElementChild, `${from} ${why(way.causes)}`);
+      });
+    }
+  }
+
+  #isLit(course) {
+    return course.rate > 0 && performance.now() - course.movedAt < LIT_MS;
+  }
+
   #run() {
-    const isBusy = [...this.#courses.values()].some((course) => course.rate > 0);
+    const isBusy = [...this.#courses.values()].some((course) => this.#isLit(course));
     const isLive = this.#live.trouble === null && !document.hidden;
-    const wanted = isBusy && isLive && this.#isSeen && !stillness.matches;
+    const wanted = isBusy && isLive && this.#isSeen && !this.#isNarrow && !stillness.matches;
     if (wanted === this.#isRunning) return;
     this.#isRunning = wanted;
     if (!wanted) {
@@ -209,13 +219,15 @@ export class Harbour {
     }
     const frame = (time) => {
       if (!this.#isRunning) return;
-      if (time - this.#lastFrame >= FRAME_MS) {
-        this.#draw(Math.min(time - this.#lastFrame, 100) / 1000);
-        this.#lastFrame = time;
-      }
-      requestAnimationFrame(frame);
+      this.#draw(Math.min(time - this.#lastFrame, 200) / 1000);
+      this.#lastFrame = time;
+      later();
     };
-    requestAnimationFrame(frame);
+    const later = () => {
+      const isMuch = this.#live.rateOf(() => true) > MUCH_A_SECOND;
+      setTimeout(() => requestAnimationFrame(frame), isMuch ? FRAME_MS - 16 : SLOW_FRAME_MS - 16);
+    };
+    later();
   }
 
   #redraw() {
@@ -225,7 +237,7 @@ export class Harbour {
 
   #draw(elapsed) {
     const [width, height] = this.#size;
-    if (!width) return;
+    if (!width || this.#isNarrow) return;
     const context = prepareCanvas(this.#canvas, width, height);
     const [quiet, flow] = [colour("course"), colour("accent")];
     context.lineCap = "round";
@@ -239,7 +251,7 @@ export class Harbour {
       const breadth = isBusy ? 1.5 + 2.2 * Math.log10(1 + course.rate) : 1;
       stroke(context, course.points, isBusy ? flow : quiet, breadth, isBusy ? 0.42 : 1, isBusy ? [] : [2, 5]);
       arrow(context, course.points, isBusy ? flow : quiet, 5 + breadth);
-      if (isBusy && !stillness.matches) this.#drawLights(context, course, elapsed, flow, breadth);
+      if (this.#isLit(course) && !stillness.matches) this.#drawLights(context, course, elapsed, flow, breadth);
     }
   }
 
@@ -282,32 +294,31 @@ export class Harbour {
   }
 }
 
-/** The same as a table, for who does not see the chart, and for what it leaves out. */
-export function fillFlows(rows, live, fillRows) {
-  const flows = [...live.flows.values()].sort(
-    (one, other) => other.rate - one.rate || other.count - one.count,
+const ORDER = ["new", "active", "inFlight", "bound", "backoff", "unschedulable", "gated", "gone"];
+const PORTS = { new: "New pods", bound: "Bound in all", gone: "Deleted" };
+
+function makePlace(place) {
+  const tide = h("canvas", { class: "tide", "aria-hidden": "true" });
+  const number = h("b", { class: "depth" }, "–");
+  const share = h("span", { class: "share" });
+  const line = bar(0, "level");
+  const box = h(
+    "a",
+    { class: `box place-${place.id}`, href: `#place/${place.id}` },
+    tide,
+    h("span", { class: "name" }, h("i", { class: "mark", "aria-hidden": "true" }, place.mark), place.name),
+    h("span", { class: "row" }, number, h("span", { class: "unseen" }, " pods, "), share),
+    h("span", { class: "says" }, place.says),
+    line,
   );
-  const make = () =>
-    h(
-      "tr",
-      null,
-      h("th", { scope: "row" }),
-      h("td"),
-      h("td"),
-      h("td", { class: "n" }),
-      h("td", { class: "n" }),
-    );
-  fillRows(rows, flows.slice(0, 100), make, (row, flow) => {
-    const texts = [
-      placeWords(flow.from),
-      placeWords(flow.to),
-      causeWords(flow.cause),
-      rate(flow.rate),
-      count(flow.count),
-    ];
-    texts.forEach((text, index) => setText(row.children[index], text));
-    row.children[2].title = flow.cause;
-  });
+  return { box, tide, number, share, line, column: COLUMN[place.id] };
+}
+
+function makePort(id) {
+  const number = h("b", { class: "depth" }, "–");
+  const note = h("span", { class: "says" });
+  const name = h("span", { class: "name" }, PORTS[id]);
+  return { box: h("div", { class: `box port port-${id}` }, name, number, note), number, note };
 }
 
 /** Points along a curve, evenly by its parameter. */

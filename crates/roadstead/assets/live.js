@@ -1,19 +1,16 @@
 // What the scheduler tells all the time: a stream of activity, and its status now and then.
 
 import { ask } from "./api.js";
+import { chooseRateUnit, moment } from "./words.js";
 
 const KEPT_SAMPLES = 600;
-const RATE_WINDOW_MS = 4000;
-const SHORTEST_RATE_SECONDS = 0.9;
+const SILENT_MS = 3000;
+const WATCH_EVERY_MS = 500;
 const STATUS_EVERY_MS = 5000;
 const RETRY_FIRST_MS = 1000;
 const RETRY_LAST_MS = 5000;
 
 const SILENCE = "No connection to the scheduler. What you see is the last that is known; trying again.";
-
-function troubleOf(error) {
-  return error.isSilence ? SILENCE : `The scheduler refuses to answer: ${error.message}`;
-}
 
 /** Columns of a sample of the series. */
 export const COLUMN = {
@@ -30,20 +27,21 @@ export const COLUMN = {
 };
 
 /**
- * Tells `activity` for each message, `series` when there are new samples, `status` when it was
- * asked for, and `connection` when it is lost or found again.
+ * Tells `activity` for each message, `jump` when it is of another time, `series` when there are new
+ * samples, `status` when it was asked for, and `connection` when it is lost or found again.
  */
 export class Live extends EventTarget {
   status = null;
   activity = null;
   /** Why nothing is heard; `null` while something is. */
   trouble = null;
-  /** Flows with their rates, by `from to cause`. */
-  flows = new Map();
+  /** Moves from place to place, by cause, each with its rate. */
+  flows = [];
   series = { step: 1, start: 0, samples: [] };
 
-  #snapshots = [];
   #received = 0;
+  /** When something was last heard, or listening began. */
+  #heard = 0;
   #retry = RETRY_FIRST_MS;
   #source = null;
   #isFilling = false;
@@ -52,6 +50,7 @@ export class Live extends EventTarget {
     this.#listen();
     this.refreshStatus();
     setInterval(() => document.hidden || this.refreshStatus(), STATUS_EVERY_MS);
+    setInterval(() => this.#watch(), WATCH_EVERY_MS);
     // A page in the background keeps no connection that others could use.
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) this.#hangUp();
@@ -68,7 +67,7 @@ export class Live extends EventTarget {
       this.#tell("status");
     } catch (error) {
       // One that is only busy is heard in the stream.
-      if (performance.now() - this.#received > STATUS_EVERY_MS) this.#lost(troubleOf(error));
+      if (performance.now() - this.#received > STATUS_EVERY_MS) this.#refused(error);
     }
   }
 
@@ -87,7 +86,7 @@ export class Live extends EventTarget {
   /** A rate over all flows that the test picks. */
   rateOf(picks) {
     let sum = 0;
-    for (const flow of this.flows.values()) if (picks(flow)) sum += flow.rate;
+    for (const flow of this.flows) if (picks(flow)) sum += flow.rate;
     return sum;
   }
 
@@ -96,9 +95,7 @@ export class Live extends EventTarget {
     if (this.#isFilling) return;
     this.#isFilling = true;
     try {
-      const { series } = await ask("activity");
-      this.series = { step: 1, start: 0, samples: [] };
-      if (this.#takeSeries(series)) this.#tell("series");
+      this.#replaceSeries((await ask("activity")).series);
     } catch {
       // The stream goes on, and the next gap asks again.
     } finally {
@@ -109,7 +106,8 @@ export class Live extends EventTarget {
   /** Everything as it was at another time, after a jump there. */
   async jump(status) {
     this.status = status;
-    this.#take(await ask("activity"));
+    this.#takeWhole(await ask("activity"));
+    this.#tell("jump");
     this.#tell("status");
   }
 
@@ -117,6 +115,7 @@ export class Live extends EventTarget {
     if (this.#source) return;
     const source = new EventSource("api/v1/stream");
     this.#source = source;
+    this.#heard = performance.now();
     source.addEventListener("activity", (message) => {
       this.#retry = RETRY_FIRST_MS;
       this.#take(JSON.parse(message.data));
@@ -138,10 +137,10 @@ export class Live extends EventTarget {
   /** One look in place of a stream: there may be too many of those. */
   async #look() {
     try {
-      this.#take(await ask("activity"));
+      this.#takeWhole(await ask("activity"));
       this.#found();
     } catch (error) {
-      this.#lost(troubleOf(error));
+      this.#refused(error);
     }
   }
 
@@ -150,46 +149,47 @@ export class Live extends EventTarget {
     this.#source = null;
   }
 
+  /** A connection that is open and silent looks alive, unless somebody counts. */
+  #watch() {
+    if (!this.#source || document.hidden || performance.now() - this.#heard < SILENT_MS) return;
+    const last = this.activity ? ` since ${moment(this.activity.now, this.epoch)}` : "";
+    this.#lost(
+      `Nothing was heard from the scheduler${last}: it is stopped, busy or out of reach. What you see is the last that is known.`,
+    );
+  }
+
+  /** One message of the stream: its series has what is new. */
   #take(activity) {
-    // Another run, or a jump back in time: nothing counted before is comparable.
+    // Another run, or a jump back in time: nothing of before is comparable.
     const moves = ({ totals }) => totals?.moves ?? 0;
-    if (this.activity && (activity.now < this.activity.now || moves(activity) < moves(this.activity)))
-      this.#forget();
+    const known = this.activity;
+    const isOther = known && (activity.now < known.now || moves(activity) < moves(known));
+    this.#keep(activity);
+    if (isOther) {
+      this.#replaceSeries(activity.series);
+      this.#tell("jump");
+      this.refill();
+    } else if (this.#takeSeries(activity.series)) this.#tell("series");
+  }
+
+  #takeWhole(activity) {
+    this.#keep(activity);
+    this.#replaceSeries(activity.series);
+  }
+
+  #keep(activity) {
     this.activity = activity;
-    this.#received = performance.now();
-    this.#takeFlows(activity);
+    this.#received = this.#heard = performance.now();
+    this.flows = activity.flows ?? [];
+    chooseRateUnit(this.flows);
     this.#tell("activity");
-    if (this.#takeSeries(activity.series)) this.#tell("series");
   }
 
-  #forget() {
-    this.flows.clear();
-    this.#snapshots = [];
+  #replaceSeries(series) {
     this.series = { step: 1, start: 0, samples: [] };
-  }
-
-  #takeFlows({ now, flows = [] }) {
-    const counts = new Map();
-    for (const { from, to, cause, count } of flows) {
-      const key = `${from} ${to} ${cause}`;
-      counts.set(key, count);
-      const known = this.flows.get(key);
-      if (known) known.count = count;
-      else this.flows.set(key, { from, to, cause, count, rate: 0 });
-    }
-    const wall = performance.now();
-    this.#snapshots.push({ wall, now, counts });
-    while (this.#snapshots.length > 2 && wall - this.#snapshots[0].wall > RATE_WINDOW_MS) {
-      this.#snapshots.shift();
-    }
-    const oldest = this.#snapshots[0];
-    const elapsed = now - oldest.now;
-    // A moment says nothing about a rate yet.
-    const isKnown = elapsed >= SHORTEST_RATE_SECONDS;
-    for (const [key, flow] of this.flows) {
-      const before = oldest.counts.get(key) ?? 0;
-      flow.rate = isKnown ? Math.max(0, flow.count - before) / elapsed : 0;
-    }
+    this.#takeSeries(series);
+    // Also that there is nothing is news.
+    this.#tell("series");
   }
 
   #takeSeries(news) {
@@ -218,9 +218,14 @@ export class Live extends EventTarget {
     return fresh.length > 0;
   }
 
-  #lost(trouble) {
+  #refused(error) {
+    if (error.isSilence) this.#lost(SILENCE);
+    else this.#lost(`The scheduler refuses to answer: ${error.message}`, true);
+  }
+
+  #lost(trouble, isAnswer = false) {
     // What the server said itself says more than that it is silent.
-    if (this.trouble !== null && trouble === SILENCE) return;
+    if (this.trouble === trouble || (this.trouble !== null && !isAnswer)) return;
     this.trouble = trouble;
     this.#tell("connection");
   }
@@ -228,7 +233,6 @@ export class Live extends EventTarget {
   #found() {
     if (this.trouble === null) return;
     this.trouble = null;
-    this.#snapshots = this.#snapshots.slice(-1);
     this.#tell("connection");
     this.refreshStatus();
   }

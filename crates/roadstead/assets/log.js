@@ -1,6 +1,6 @@
-// The latest moves, a few of them, slowly enough to be read.
+// The last moves of a few pods, slowly enough to be read.
 
-import { fillRows, h, setHidden, setText } from "./dom.js";
+import { fillRows, h, setAttribute, setHidden, setText } from "./dom.js";
 import { causeWords, moment, placeWords } from "./words.js";
 
 const SHOWN = 9;
@@ -12,9 +12,12 @@ export function startLog(list, none, live) {
   live.addEventListener("activity", () => {
     const isDue = performance.now() - updated >= EVERY_MS;
     // Nothing slips away from under a pointer or the focus.
-    if (!isDue || isRead()) return;
+    if (isDue && !isRead()) update();
+  });
+  live.addEventListener("jump", () => update());
+  const update = () => {
     updated = performance.now();
-    const recent = latest(live.activity.recent ?? []);
+    const recent = (live.activity.recent ?? []).slice(-SHOWN).reverse();
     setHidden(none, recent.length > 0);
     const make = () => h("li", null, h("time"), h("a"), h("span"));
     fillRows(list, recent, make, (item, move) => {
@@ -24,20 +27,11 @@ export function startLog(list, none, live) {
       const href = podHref(move.namespace, move.name);
       if (link.getAttribute("href") !== href) link.setAttribute("href", href);
       link.title = `${move.namespace}/${move.name}`;
-      setText(what, `${placeWords(move.from)} → ${placeWords(move.to)}, ${causeWords(move.cause)}`);
+      const words = `${placeWords(move.from)} → ${placeWords(move.to)}, ${causeWords(move.cause, move.from)}`;
+      setText(what, words);
+      setAttribute(what, "title", words);
     });
-  });
-}
-
-/** The last move of each of the pods that moved last: one that is woken often is not all there is. */
-function latest(moves) {
-  const pods = new Map();
-  for (const move of [...moves].reverse()) {
-    const key = `${move.namespace}/${move.name}`;
-    if (!pods.has(key)) pods.set(key, move);
-    if (pods.size === SHOWN) break;
-  }
-  return [...pods.values()];
+  };
 }
 
 export function podHref(namespace, name) {

@@ -97,8 +97,15 @@ function parseTaint(text) {
 }
 
 function parseToleration(text) {
-  const [key, value] = text.split("=");
-  return value ? { key, operator: "Equal", value } : { key, operator: "Exists" };
+  const found = /^([^=:\s]+)(?:=([^=:\s]*))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?$/.exec(text);
+  if (!found)
+    throw new Error("Tolerates: write it as key, key=value, or with an effect as key=value:NoSchedule.");
+  const [, key, value, effect] = found;
+  return {
+    key,
+    ...(value ? { operator: "Equal", value } : { operator: "Exists" }),
+    ...(effect ? { effect } : {}),
+  };
 }
 
 function lines(value, indent) {

@@ -5,7 +5,7 @@ import { bar, fillRows, h, setAttribute, setHidden, setText } from "./dom.js";
 import { podHref } from "./log.js";
 import { RESOURCES, share } from "./nodes.js";
 import { refusalNote, repeat, waitingNote } from "./pane.js";
-import { bytes, count, cpu, percent } from "./words.js";
+import { bytes, count, counted, cpu, percent } from "./words.js";
 
 const EVERY_MS = 5000;
 const MOST_ROWS = 100;
@@ -15,24 +15,34 @@ export function nodeView(tools) {
   return (pane, [name]) => {
     pane.title([h("small", null, "node "), name]);
     const content = h("div", null, waitingNote());
-    pane.body.append(content, tools(name));
+    const buttons = tools(name);
+    pane.body.append(content, buttons.element);
     let shown;
-    return repeat(
+    const turns = repeat(
       async (isClosed) => {
         try {
           const node = await ask(nodePath(name));
           const print = JSON.stringify({ ...node, now: 0 });
-          if (isClosed() || print === shown) return;
+          if (isClosed()) return;
+          buttons.offer(true);
+          if (print === shown) return;
           shown = print;
           content.replaceChildren(...nodeDetails(node));
         } catch (error) {
           if (isClosed() || (error.isSilence && shown)) return;
           shown = undefined;
+          buttons.offer(false);
           content.replaceChildren(refusalNote(error));
         }
       },
       () => EVERY_MS,
     );
+    return {
+      close() {
+        turns.close();
+        buttons.close();
+      },
+    };
   };
 }
 
@@ -89,7 +99,7 @@ function nodeDetails(node) {
     h(
       "caption",
       null,
-      `${count(pods.length)} pods on it${pods.length > MOST_ROWS ? `, the first ${MOST_ROWS} here` : ""}`,
+      `${counted(pods.length, "pod")} on it${pods.length > MOST_ROWS ? `, the first ${MOST_ROWS} here` : ""}`,
     ),
     h("thead", null, h("tr", null, heads)),
     rows,

@@ -1,10 +1,10 @@
-// The nodes and their use: a sum, how full they are, and each as a basin on one canvas.
+// The nodes and their use: a sum, how full they are, and each as a square on one canvas.
 
 import { ask } from "./api.js";
 import { bar, fillRows, h, onResize, prepareCanvas, setAttribute, setBar, setText } from "./dom.js";
 import { nodeHref } from "./log.js";
 import { repeat } from "./pane.js";
-import { colour, theme } from "./theme.js";
+import { colour, isForced, theme } from "./theme.js";
 import { bytes, compact, count, cpu, percent } from "./words.js";
 
 const PAGE = 1000;
@@ -32,7 +32,7 @@ export class Nodes {
   #isSeen = false;
   #turns = null;
 
-  /** `parts`: summary, histogram, map, readout, rows, note, measures. */
+  /** `parts`: summary, histogram, map, readout, rows, order, note, measures. */
   constructor(parts) {
     this.#parts = parts;
     parts.map.append(this.#canvas);
@@ -88,6 +88,7 @@ export class Nodes {
     theme.addEventListener("change", () => this.#draw());
     measures.addEventListener("change", (event) => {
       this.#measure = event.target.value;
+      this.#fillTable();
       this.#draw();
     });
     const point = (event) => {
@@ -169,7 +170,7 @@ export class Nodes {
   }
 
   #show({ total, summary }) {
-    const { note, rows, histogram, section } = this.#parts;
+    const { note, histogram, section } = this.#parts;
     const more = total > this.#nodes.length ? `; the map has the first ${count(this.#nodes.length)}` : "";
     setText(note, total ? `${count(total)} in all${more}` : "There are no nodes yet.");
     section.classList.toggle("empty", total === 0);
@@ -187,12 +188,19 @@ export class Nodes {
       setText(text, compact(number));
       column.style.height = `calc((100% - 1.4em) * ${(number / most).toFixed(3)})`;
     });
-    const busiest = [...this.#nodes].sort(
-      (one, other) => share(other, this.#measure) - share(one, this.#measure),
-    );
-    fillRows(rows, busiest.slice(0, TABLE_ROWS), makeNode, fillNode);
+    this.#fillTable();
     this.#read();
     this.#draw();
+  }
+
+  #fillTable() {
+    const { rows, order } = this.#parts;
+    const measure = this.#measure;
+    const fullest = [...this.#nodes].sort((one, other) => share(other, measure) - share(one, measure));
+    fillRows(rows, fullest.slice(0, TABLE_ROWS), makeNode, fillNode);
+    const { name } = RESOURCES.find(({ id }) => id === measure);
+    const first = fullest.length > TABLE_ROWS ? `The ${TABLE_ROWS} fullest nodes` : "Nodes, fullest first,";
+    setText(order, `${first} by ${name === "CPU" ? name : name.toLowerCase()} requested`);
   }
 
   #draw() {
@@ -218,7 +226,7 @@ export class Nodes {
       context.fillRect(left, top, size, size);
       const level = Math.round(size * part);
       context.fillStyle = water;
-      context.globalAlpha = 0.45 + 0.55 * part;
+      context.globalAlpha = isForced() ? 1 : 0.45 + 0.55 * part;
       context.fillRect(left, top + size - level, size, level);
       context.globalAlpha = 1;
       if (node.unschedulable) {
@@ -235,7 +243,7 @@ export class Nodes {
         context.strokeRect(left, top, size, size);
       } else if (size > 14) {
         context.strokeStyle = rule;
-        context.globalAlpha = 0.35;
+        context.globalAlpha = isForced() ? 1 : 0.35;
         context.lineWidth = 1;
         context.strokeRect(left + 0.5, top + 0.5, size - 1, size - 1);
         context.globalAlpha = 1;

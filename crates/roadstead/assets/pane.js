@@ -3,12 +3,20 @@
 import { h, setHidden } from "./dom.js";
 
 const PAUSE_FOR_WORK = 15;
+/** Where the pane covers all that is behind it. */
+const COVERS = window.matchMedia("(max-width: 62rem)");
 
-export class Pane {
+/** Tells `change` when it shows something else. */
+export class Pane extends EventTarget {
+  /** What is shown, in words; empty while it is shut. */
+  name = "";
+
   #element;
   #title;
   #body;
   #views;
+  #behind;
+  #above;
   #current = null;
   #opener = null;
 
@@ -16,13 +24,17 @@ export class Pane {
    * `views`: by first part of the address, of how many `parts` the rest is and what opens it:
    * `open(pane, parts)` gives something to close.
    */
-  constructor({ element, title, body, close }, views) {
+  constructor({ element, title, body, close, behind, above }, views) {
+    super();
+    this.#behind = behind;
+    this.#above = above;
     this.#element = element;
     this.#title = title;
     this.#body = body;
     this.#views = views;
     close.addEventListener("click", () => this.close());
     window.addEventListener("hashchange", () => this.#route());
+    COVERS.addEventListener("change", () => this.cover());
   }
 
   start() {
@@ -54,6 +66,7 @@ export class Pane {
     this.#body.replaceChildren();
     setHidden(this.#element, false);
     document.body.classList.add("with-pane");
+    this.cover();
     this.#element.scrollTop = 0;
     this.#current = view.open({ title: (text) => this.#entitle(text), body: this.#body }, parts);
     this.#title.focus({ preventScroll: true });
@@ -61,6 +74,15 @@ export class Pane {
 
   #entitle(text) {
     this.#title.replaceChildren(...[text].flat());
+    this.name = this.#title.textContent.trim();
+    this.dispatchEvent(new Event("change"));
+  }
+
+  /** What is covered cannot be reached by the keyboard either; a replay's time stays in reach. */
+  cover() {
+    const isCovering = this.isOpen && COVERS.matches;
+    for (const element of this.#behind) element.inert = isCovering;
+    this.#above.inert = isCovering && !document.body.classList.contains("replays");
   }
 
   #shut() {
@@ -68,7 +90,10 @@ export class Pane {
     this.#current = null;
     setHidden(this.#element, true);
     document.body.classList.remove("with-pane");
+    this.cover();
     this.#body.replaceChildren();
+    this.name = "";
+    this.dispatchEvent(new Event("change"));
   }
 }
 

@@ -45,7 +45,7 @@ class PlaceList {
   #search = "";
   #tokens = [undefined];
   #total = h("p", { class: "note" });
-  #rows = h("tbody");
+  #rows = h("tbody", { role: "rowgroup" });
   #refusal = h("div");
   #heads = [];
   #back;
@@ -61,14 +61,14 @@ class PlaceList {
     this.#next = h("button", { type: "button", onclick: () => this.#page(1) }, "More →");
     this.#table = h(
       "table",
-      { class: "pods" },
+      { class: "pods", role: "table" },
       h("caption", { class: "unseen" }, `Pods that are ${place.name.toLowerCase()}`),
       h(
         "thead",
-        null,
+        { role: "rowgroup" },
         h(
           "tr",
-          null,
+          { role: "row" },
           COLUMNS.map((column) => this.#head(column)),
         ),
       ),
@@ -104,13 +104,13 @@ class PlaceList {
   }
 
   #head({ sort, name, isNumber }) {
-    if (!sort) return h("th", { scope: "col" }, name);
+    if (!sort) return h("th", { scope: "col", role: "columnheader" }, name);
     const button = h(
       "button",
       { type: "button", class: "sort", onclick: () => this.#restart({ sort }) },
       name,
     );
-    const head = h("th", { scope: "col", class: isNumber ? "n" : undefined }, button);
+    const head = h("th", { scope: "col", role: "columnheader", class: isNumber ? "n" : undefined }, button);
     this.#heads.push({ head, sort, name, button });
     return head;
   }
@@ -187,15 +187,15 @@ class PlaceList {
 }
 
 function makeRow() {
-  const link = h("a");
+  const number = (name) => h("td", { role: "cell", class: "n", "data-of": name });
   return h(
     "tr",
-    null,
-    h("th", { scope: "row" }, link, h("small")),
-    h("td", { class: "n" }),
-    h("td", { class: "n" }),
-    h("td", { class: "n" }),
-    h("td", { class: "why" }),
+    { role: "row" },
+    h("th", { scope: "row", role: "rowheader" }, h("a"), h("small")),
+    number("Priority"),
+    number("Tries"),
+    number("Waits"),
+    h("td", { role: "cell", class: "why" }),
   );
 }
 
@@ -220,7 +220,9 @@ function whyWords(item, now) {
     parts.push(item.position === 0 ? "next" : `${count(item.position)} before it`);
   }
   if (item.backoffUntil > now) parts.push(`tried again in ${span(item.backoffUntil - now)}`);
-  if (item.rejectors?.length) parts.push(`rejected by ${item.rejectors.join(", ")}`);
+  // The gate itself is no second reason.
+  const others = (item.rejectors ?? []).filter((plugin) => plugin !== item.gatedBy);
+  if (others.length) parts.push(`rejected by ${others.join(", ")}`);
   if (item.nominatedNode) parts.push(`${item.nominatedNode} is kept for it`);
   return parts.join("; ") || item.message || "–";
 }

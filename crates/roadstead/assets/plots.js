@@ -3,20 +3,20 @@
 
 import { h, onResize, prepareCanvas, setAttribute, setText } from "./dom.js";
 import { COLUMN } from "./live.js";
-import { colour, theme } from "./theme.js";
-import { compact, moment, rate, span } from "./words.js";
+import { isKnown, linear, logarithmic } from "./plot-scales.js";
+import { colour, isForced, theme } from "./theme.js";
+import { compact, moment, rate, rateUnit, span } from "./words.js";
 
 const WINDOW = 600;
 const SHORTEST_WINDOW = 60;
 const LEFT = 46;
 const RIGHT = 8;
-const TOP = 8;
+const TOP = 20;
 const BOTTOM = 20;
-const MARKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 604800];
-
 export const DEPTH = {
   title: "Depth",
   note: "Pods waiting, by place",
+  unit: () => "pods",
   isStacked: true,
   words: compact,
   lines: [
@@ -30,7 +30,9 @@ export const DEPTH = {
 
 export const THROUGHPUT = {
   title: "Throughput",
-  note: "Attempts and pods bound a second, averaged over five",
+  note: "Attempts and pods bound, averaged over five seconds",
+  unit: () => rateUnit().words,
+  factor: () => rateUnit().seconds,
   averaged: 5,
   words: rate,
   lines: [
@@ -41,7 +43,8 @@ export const THROUGHPUT = {
 
 export const WAIT = {
   title: "Wait",
-  note: "From ready to bound, of those bound in that second",
+  note: "From ready to bound; rounded up by half at most",
+  unit: () => "waited",
   isLogarithmic: true,
   isSparse: true,
   words: span,
@@ -60,6 +63,7 @@ export class Plot {
   #values = [];
   #chosen = null;
   #patterns = new Map();
+  #spoken = {};
 
   constructor(container, live, kind) {
     this.#live = live;
@@ -99,6 +103,7 @@ export class Plot {
       this.#patterns.clear();
       this.#draw();
     });
+    this.#stage.addEventListener("focus", () => this.#draw());
     const point = (event) => {
       const box = this.#stage.getBoundingClientRect();
       const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
@@ -130,6 +135,7 @@ export class Plot {
     }
     this.#chosen = time;
     this.#draw();
+    this.#speak();
   }
 
   #lastTime() {
@@ -155,16 +161,22 @@ export class Plot {
     const samples = this.#samples();
     const index = this.#chosenIndex();
     this.#read(samples, index);
-    const scale = kind.isLogarithmic ? this.#logarithmic(samples) : this.#linear(samples);
+    const scale = (kind.isLogarithmic ? logarithmic : linear)(samples, kind);
     const [wide, high] = [width - LEFT - RIGHT, height - TOP - BOTTOM];
     const first = this.#firstTime();
     const x = (at) => LEFT + ((start + at * step - first) / this.#window()) * wide;
     const y = (value) => TOP + high * (1 - scale.share(value));
     this.#drawGrid(context, scale, y, width, height);
     if (samples.length > 1) {
+      context.save();
+      context.beginPath();
+      context.rect(LEFT, TOP - 2, wide, high + 4);
+      context.clip();
       if (kind.isStacked) this.#drawAreas(context, samples, x, y);
       else for (const line of kind.lines) drawLine(context, samples, line, kind.isSparse, x, y);
+      context.restore();
     }
+    if (scale.beyond) drawBeyond(context, `↑ ${scale.words(scale.beyond.value)}`, x(scale.beyond.at), width);
     if (this.#chosen !== null && index >= 0) {
       context.fillStyle = colour("ink");
       context.fillRect(Math.round(x(index)), TOP, 1, high);
@@ -195,7 +207,7 @@ export class Plot {
     const { start, step } = this.#live.series;
     const kind = this.#kind;
     let from = index;
-    // Nobody may have been bound just now: the newest wait is what one wants to know.
+    // Nobody may have been bound for a minute: the newest wait is what one wants to know.
     if (kind.isSparse && this.#chosen === null) {
       while (from > 0 && !isKnown(samples[from]?.[kind.lines[0].column])) from -= 1;
     }
@@ -208,45 +220,17 @@ export class Plot {
     const at = start + index * step;
     setText(this.#when, this.#chosen === null ? "" : `at ${moment(at, this.#live.epoch)}`);
     const spoken = kind.lines.map(({ name }, line) => `${name} ${texts[line]}`).join(", ");
-    setAttribute(this.#stage, "aria-valuemax", String(Math.max(0, samples.length - 1)));
-    setAttribute(this.#stage, "aria-valuenow", String(Math.max(0, index)));
-    setAttribute(this.#stage, "aria-valuetext", `${moment(at, this.#live.epoch)}: ${spoken}`);
+    this.#spoken = {
+      "aria-valuemax": String(Math.max(0, samples.length - 1)),
+      "aria-valuenow": String(Math.max(0, index)),
+      "aria-valuetext": `${moment(at, this.#live.epoch)}: ${spoken}`,
+    };
+    // Who stands on it is told what they choose, not that a second went by.
+    if (document.activeElement !== this.#stage) this.#speak();
   }
 
-  #linear(samples) {
-    const { isStacked, lines } = this.#kind;
-    let most = 0;
-    for (const sample of samples) {
-      let sum = 0;
-      for (const { column } of lines) {
-        sum = isStacked ? sum + (sample[column] || 0) : Math.max(sum, sample[column] || 0);
-      }
-      most = Math.max(most, sum);
-    }
-    const step = niceStep(most / 3);
-    const top = Math.max(step, Math.ceil(most / step) * step);
-    const marks = [];
-    for (let mark = 0; mark <= top + step / 2; mark += step) marks.push(mark);
-    return { share: (value) => value / top, marks, words: (mark) => compact(mark) };
-  }
-
-  #logarithmic(samples) {
-    let [least, most] = [Infinity, 0];
-    for (const sample of samples) {
-      for (const { column } of this.#kind.lines) {
-        if (!isKnown(sample[column])) continue;
-        least = Math.min(least, sample[column]);
-        most = Math.max(most, sample[column]);
-      }
-    }
-    if (!most) [least, most] = [0.01, 10];
-    const bottom = MARKS.findLast((mark) => mark <= least) ?? MARKS[0];
-    const top = MARKS.find((mark) => mark >= most && mark > bottom) ?? MARKS.at(-1);
-    const [low, high] = [Math.log(bottom), Math.log(top)];
-    let marks = MARKS.filter((mark) => mark >= bottom && mark <= top);
-    if (marks.length > 5) marks = marks.filter((_, index) => index % 2 === (marks.length - 1) % 2);
-    const share = (value) => Math.max(0, (Math.log(Math.max(value, bottom)) - low) / (high - low));
-    return { share, marks, words: (mark) => span(mark) };
+  #speak() {
+    for (const [name, value] of Object.entries(this.#spoken)) setAttribute(this.#stage, name, value);
   }
 
   #drawGrid(context, scale, y, width, height) {
@@ -265,6 +249,8 @@ export class Plot {
       context.fillText(scale.words(mark), LEFT - 7, at);
     }
     context.textBaseline = "alphabetic";
+    context.textAlign = "left";
+    context.fillText(this.#kind.unit(), 0, 10);
     const length = Math.round(this.#window() / 10) * 10;
     context.textAlign = "left";
     context.fillText(`${span(length)} ago`, LEFT, height - 5);
@@ -282,15 +268,28 @@ export class Plot {
       );
       for (let index = samples.length - 1; index >= 0; index -= 1) context.lineTo(x(index), y(below[index]));
       context.closePath();
-      context.globalAlpha = 0.5;
-      context.fillStyle = colour(line.paint);
-      context.fill();
+      // Of few colours, the hatched areas are hatched alone: they differ by nothing else.
+      if (!isForced() || !line.hatch) {
+        context.globalAlpha = isForced() ? 1 : 0.5;
+        context.fillStyle = colour(line.paint);
+        context.fill();
+      }
       if (line.hatch) {
-        context.globalAlpha = 0.55;
+        context.globalAlpha = isForced() ? 1 : 0.55;
         context.fillStyle = this.#pattern(context, line);
         context.fill();
       }
       context.globalAlpha = 1;
+      context.strokeStyle = colour(isForced() ? "ink" : line.paint);
+      context.lineWidth = 1;
+      context.beginPath();
+      above.forEach((value, index) => {
+        // Where nothing is on top there is no edge.
+        if (index && (value > below[index] || above[index - 1] > below[index - 1]))
+          context.lineTo(x(index), y(value));
+        else context.moveTo(x(index), y(value));
+      });
+      context.stroke();
       below.set(above);
     }
   }
@@ -327,7 +326,11 @@ function drawLine(context, samples, line, isSparse, x, y) {
   let isDown = false;
   samples.forEach((sample, index) => {
     const value = sample[line.column];
-    if (isSparse ? !isKnown(value) : value === undefined || value === null) return;
+    // Where nothing is known there is no line.
+    if (isSparse ? !isKnown(value) : value === undefined || value === null) {
+      isDown = false;
+      return;
+    }
     if (isDown) context.lineTo(x(index), y(value));
     else context.moveTo(x(index), y(value));
     isDown = true;
@@ -340,14 +343,10 @@ function drawLine(context, samples, line, isSparse, x, y) {
   context.setLineDash([]);
 }
 
-function isKnown(value) {
-  return typeof value === "number" && value > 0;
-}
-
-/** 1, 2 or 5 times a power of ten: the least that is not below. */
-function niceStep(least) {
-  if (!(least > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= least) * power;
-  return Math.max(1, step);
+/** What is cut off at the top is said there. */
+function drawBeyond(context, text, x, width) {
+  context.fillStyle = colour("soft");
+  context.textBaseline = "alphabetic";
+  context.textAlign = x > width / 2 ? "right" : "left";
+  context.fillText(text, Math.max(LEFT + 30, Math.min(width - RIGHT, x)), 10);
 }

@@ -4,33 +4,38 @@ import { ask, podPath } from "./api.js";
 import { h, setText } from "./dom.js";
 import { nodeHref } from "./log.js";
 import { refusalNote, repeat, waitingNote } from "./pane.js";
-import { PLACES, causeWords, count, counted, moment, span } from "./words.js";
+import { openFolds, reopen, timeline } from "./timeline.js";
+import { PLACES, count, counted, span } from "./words.js";
 
 const EVERY_MS = 2000;
 const TICK_MS = 250;
-const MOST_ENTRIES = 200;
 
 /** A view of the pane for `#pod/…`; `tools` makes the buttons of a pod that may be changed. */
 export function podView(live, tools) {
   return (pane, [namespace, name]) => {
     pane.title([h("small", null, `${namespace}/`), name]);
     const content = h("div", null, waitingNote());
-    pane.body.append(content, tools(namespace, name));
+    const buttons = tools(namespace, name);
+    pane.body.append(content, buttons.element);
     let shown;
     const turns = repeat(
       async (isClosed) => {
         try {
           const answer = await ask(podPath(namespace, name));
           if (isClosed()) return;
+          buttons.offer(answer.explanation !== undefined && answer.explanation !== null);
           const print = fingerprint(answer);
           if (print === shown) return;
           shown = print;
+          const folds = openFolds(content);
           content.replaceChildren(...contract(answer, live), ...timeline(answer, live));
+          reopen(content, folds);
         } catch (error) {
           if (isClosed()) return;
           // What was shown is still the last that is known.
           if (error.isSilence && shown) return;
           shown = undefined;
+          buttons.offer(false);
           content.replaceChildren(refusalNote(error));
         }
       },
@@ -40,6 +45,7 @@ export function podView(live, tools) {
     return {
       close() {
         turns.close();
+        buttons.close();
         clearInterval(tick);
       },
     };
@@ -125,9 +131,12 @@ function facts({ since: from, attempts, nominatedNode, nodes, fits, place }, his
   const add = (name, ...value) => rows.push(h("div", null, h("dt", null, name), h("dd", null, ...value)));
   if (history) add("First queued", since(history.queued, at), " ago");
   if (from !== undefined && from !== null) add("Here for", since(from, at));
-  add("Tries", count(attempts));
+  // Who waits no more has none now, and had some: the history knows.
+  const tries = attempts || history?.entries?.findLast(({ what }) => what === "bound")?.attempts;
   const isWaiting = !["bound", "permit", "binding", "notOurs"].includes(place);
-  if (isWaiting) add("Nodes that fit", `${count(fits)} of ${count(nodes)}`);
+  if (tries !== undefined && (tries || isWaiting)) add("Tries", count(tries));
+  // One that is held is tried on no node.
+  if (isWaiting && place !== "gated") add("Nodes that fit", `${count(fits)} of ${count(nodes)}`);
   if (nominatedNode) add("Kept for it", h("a", { href: nodeHref(nominatedNode) }, nominatedNode));
   return h("dl", { class: "facts" }, rows);
 }
@@ -183,90 +192,4 @@ function remedies({ changes = [], tried = 0, untried = 0, fits, place }) {
     );
   }
   return parts;
-}
-
-function timeline({ history }, live) {
-  if (!history) return [];
-  const entries = history.entries.slice(-MOST_ENTRIES);
-  const dropped = history.dropped + history.entries.length - entries.length;
-  const list = h("ol", { class: "timeline" });
-  if (dropped)
-    list.append(
-      h(
-        "li",
-        { class: "detail" },
-        h("span"),
-        h("span", null, `${counted(dropped, "older entry").replace("entrys", "entries")} no longer kept`),
-      ),
-    );
-  for (const entry of entries) {
-    const { text, kind, mark } = tell(entry);
-    const time = h("time", { title: moment(entry.at, live.epoch) }, `+${span(entry.at - history.queued)}`);
-    list.append(
-      h(
-        "li",
-        { class: kind },
-        time,
-        h("span", null, h("i", { class: "mark", "aria-hidden": "true" }, mark), text),
-      ),
-    );
-  }
-  return [h("h3", null, "What happened to it"), list];
-}
-
-const DESTINATIONS = {
-  active: ["ready to be tried", "ink-active", "●"],
-  backoff: ["backs off", "ink-backoff", "◔"],
-  errorBackoff: ["backs off after an error", "ink-backoff", "◔"],
-  unschedulable: ["waits for an event", "ink-unschedulable", "■"],
-};
-
-const VERDICTS = { queue: "worth a retry", skip: "no help", error: "failed, so worth a retry" };
-
-function tell(entry) {
-  const step = (text, kind, mark) => ({ text, kind, mark });
-  const detail = (text, mark = "") => ({ text, kind: "detail", mark });
-  switch (entry.what) {
-    case "queued":
-      return step(`queued: ${causeWords(entry.event)}`, "", "○");
-    case "gated":
-      return step(`held by ${entry.by}: ${causeWords(entry.cause)}`, "ink-gated", "◇");
-    case "popped":
-      return step(
-        `attempt ${entry.attempt}${entry.early ? ", before its backoff ended: nothing else was ready" : ""}`,
-        "ink-inFlight",
-        "▶",
-      );
-    case "refused":
-      return detail(`${entry.plugin || "rejected"}: ${count(entry.nodes)} ${entry.reason}`, "✕");
-    case "failed":
-      return detail(`failed: ${entry.message}`, "!");
-    case "hint":
-      return detail(
-        `${causeWords(entry.event)}: ${entry.plugin} says ${VERDICTS[entry.verdict] ?? entry.verdict}${entry.times > 1 ? ` (${count(entry.times)} times)` : ""}`,
-        "?",
-      );
-    case "moved": {
-      const [words, kind, mark] = DESTINATIONS[entry.to] ?? [entry.to, "", "○"];
-      return step(`${words}: ${causeWords(entry.cause)}`, kind, mark);
-    }
-    case "nominated":
-      return step(`${entry.node} is kept for it`, "", "○");
-    case "preempting":
-      return step(
-        `${counted(entry.victims, "pod")} ${entry.victims === 1 ? "is" : "are"} to leave ${entry.node} for it`,
-        "",
-        "○",
-      );
-    case "preemptedBy":
-      return step(`is to make room for ${entry.pod}`, "", "○");
-    case "placed":
-      return step("a node was found", "ink-bound", "✓");
-    case "bound":
-      return step(`bound to ${entry.node} after ${counted(entry.attempts, "attempt")}`, "ink-bound", "⚓");
-    case "deleted":
-      return step("left the queue", "", "○");
-    default:
-      return step(String(entry.what), "", "○");
-  }
 }

@@ -55,7 +55,7 @@ export class Search {
       this.#choose(this.#chosen < 0 && step < 0 ? number - 1 : (this.#chosen + step + number) % number);
     } else if (event.key === "Escape") {
       event.stopPropagation();
-      if (!this.#list.hidden) this.#show(false);
+      if (!this.#list.hidden || !this.#note.hidden) this.#show(false);
       else if (this.#input.value) this.#input.value = "";
       else this.#input.blur();
     }
@@ -81,7 +81,7 @@ export class Search {
       ...pods.map((pod) => ({
         href: podHref(pod.namespace, pod.name),
         head: pod.name,
-        tail: `${pod.namespace}, ${placeWords(pod.place)}`,
+        tail: `${placeWords(pod.place)}, in ${pod.namespace}`,
       })),
       ...nodes.map((node) => ({ href: nodeHref(node.name), head: node.name, tail: "node" })),
     ];
@@ -124,13 +124,16 @@ export class Search {
 
   #show(isOpen) {
     setHidden(this.#list, !isOpen || this.#options.length === 0);
-    setHidden(this.#note, !isOpen || this.#options.length > 0);
+    setHidden(this.#note, !isOpen || this.#options.length > 0 || !this.#note.textContent);
     setAttribute(this.#input, "aria-expanded", String(isOpen && this.#options.length > 0));
   }
 
+  /** The focus is left here, so that it comes back here when what is opened is shut. */
   #go({ href }) {
+    this.#options = [];
+    this.#note.textContent = "";
+    this.#isStale = true;
     this.#show(false);
-    this.#input.blur();
     if (location.hash === href) window.dispatchEvent(new HashChangeEvent("hashchange"));
     else location.hash = href;
   }

@@ -3,6 +3,7 @@
 const KEY = "roadstead-theme";
 const CHOICES = ["auto", "light", "dark"];
 const SYSTEM = window.matchMedia("(prefers-color-scheme: dark)");
+const FORCED = window.matchMedia("(forced-colors: active)");
 
 /** Where settings are kept; where the browser allows none, nothing is, and all else works. */
 export const memory = {
@@ -24,6 +25,11 @@ export const memory = {
 
 export const theme = new EventTarget();
 
+/** Whether the system has a few colours for everything, so that nothing may be half transparent. */
+export function isForced() {
+  return FORCED.matches;
+}
+
 let choice = memory.read(KEY);
 if (!CHOICES.includes(choice)) choice = "auto";
 
@@ -44,6 +50,7 @@ export function startTheme(button) {
     show();
   });
   SYSTEM.addEventListener("change", show);
+  FORCED.addEventListener("change", show);
   show();
 }
 
@@ -61,6 +68,9 @@ export function colour(name) {
     if (!probe) {
       probe = document.createElement("span");
       probe.hidden = true;
+      // Where the system chooses colours, the theme has its names for them; this one is not to be
+      // replaced by the colour of text.
+      probe.style.forcedColorAdjust = "none";
       document.body.append(probe);
     }
     probe.style.color = `var(--${name})`;

@@ -25,6 +25,7 @@ export class WakeUps {
     live.addEventListener("activity", () => {
       if (performance.now() - this.#updated >= EVERY_MS) this.#update();
     });
+    live.addEventListener("jump", () => this.#update());
   }
 
   #update() {
@@ -46,56 +47,64 @@ export class WakeUps {
 }
 
 function named(below) {
-  return h("th", { scope: "row" }, h("span", { class: "words" }), h(below));
+  return h("th", { scope: "row", role: "rowheader" }, h("span", { class: "called" }), h(below));
 }
 
 function precise() {
-  return h("td", { class: "precision" }, bar(0), h("span"));
+  return h("td", { role: "cell", class: "precision", "data-of": "Precision" }, bar(0), h("span"));
 }
 
-function number() {
-  return h("td", { class: "n" });
+function number(name) {
+  return h("td", { role: "cell", class: "n", "data-of": name });
 }
 
 function makeEvent() {
-  return h("tr", null, named("code"), precise(), number(), number(), number(), number());
+  const numbers = ["Woke", "Placed", "In vain", "Seen", "To handle"].map(number);
+  return h("tr", { role: "row" }, named("code"), precise(), numbers);
 }
 
-function fillEvent(row, { event, seen, woke, placed, precision, seconds }) {
-  name(row.children[0], causeWords(event), event);
-  fillPrecision(row.children[1], precision);
-  setCount(row.children[2], woke);
-  setCount(row.children[3], placed);
-  setCount(row.children[4], seen);
-  setText(row.children[5], span(seconds));
+function fillEvent(row, { event, seen, woke, placed, precision, seconds, wasted }) {
+  const [head, exact, ...numbers] = row.children;
+  name(head, causeWords(event), event);
+  fillPrecision(exact, precision);
+  setCount(numbers[0], woke);
+  setCount(numbers[1], placed);
+  setText(numbers[2], time(wasted));
+  setCount(numbers[3], seen);
+  setText(numbers[4], time(seconds));
 }
 
 function makeHint() {
   return h(
     "tr",
-    null,
+    { role: "row" },
     named("small"),
     precise(),
-    number(),
-    h("td", { class: "answers" }, bar(0), h("span")),
-    number(),
-    number(),
+    ["Woke", "Placed", "In vain"].map(number),
+    h("td", { role: "cell", class: "answers", "data-of": "Says retry" }, bar(0), h("span")),
+    ["Asked", "To ask"].map(number),
   );
 }
 
-function fillHint(row, { plugin, event, asked, queue, skip, error, woke, precision, seconds }) {
-  name(row.children[0], plugin, `when ${causeWords(event)}`);
-  row.children[0].title = event;
-  fillPrecision(row.children[1], precision);
-  setCount(row.children[2], woke);
+function fillHint(row, { plugin, event, asked, queue, skip, error, woke, placed, precision, seconds, wasted }) {
+  const [head, exact, wakes, places, vain, word, asks, cost] = row.children;
+  name(head, plugin ?? "without a hint", `when ${causeWords(event)}`);
+  head.title = event;
+  fillPrecision(exact, precision);
+  setCount(wakes, woke);
+  setCount(places, placed);
+  setText(vain, time(wasted));
   const answers = queue + skip + error;
-  setBar(row.children[3].firstElementChild, answers ? queue / answers : 0);
-  setText(
-    row.children[3].lastElementChild,
-    answers ? `${percent(queue / answers)} yes${error ? `, ${compact(error)} failed` : ""}` : "–",
-  );
-  setCount(row.children[4], asked);
-  setText(row.children[5], span(seconds));
+  setBar(word.firstElementChild, answers ? queue / answers : 0);
+  const failed = error ? `, ${compact(error)} failed` : "";
+  setText(word.lastElementChild, answers ? `${percent(queue / answers)} yes${failed}` : "–");
+  setText(asks, plugin ? compact(asked) : "–");
+  setText(cost, plugin ? time(seconds) : "–");
+}
+
+/** Nothing was measured where there is no clock, as in a replay. */
+function time(seconds) {
+  return seconds > 0 ? span(seconds) : "–";
 }
 
 function name(cell, words, below) {

@@ -31,7 +31,7 @@ export function placeWords(place) {
 const CAUSES = {
   ScheduleAttemptFailure: "no node fits",
   BackoffComplete: "backoff ended",
-  ForceActivate: "activated on request",
+  ForceActivate: "a plugin asked for it",
   UnschedulableTimeout: "waited too long",
   Pop: "tried",
   PopFromBackoffQ: "tried early",
@@ -81,8 +81,10 @@ const ACTIONS = {
 };
 
 /** What an event or a cause is called by people: `NodeAdd` is "a node was added". */
-export function causeWords(cause) {
+export function causeWords(cause, from) {
   if (!cause) return "";
+  // A preemptor is held until its victims are evicted; nobody else is let go like this.
+  if (cause === "ForceActivate" && from === "gated") return "its evictions are answered";
   if (CAUSES[cause]) return CAUSES[cause];
   if (cause === "AssignedPodDelete") return "a pod left its node";
   if (cause === "AssignedPodAdd") return "a pod came to a node";
@@ -95,7 +97,12 @@ export function causeWords(cause) {
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+// Never more than there are: 99,980 are not 100K.
+const short = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumFractionDigits: 1,
+  roundingMode: "trunc",
+});
 
 export function count(number) {
   return Number.isFinite(number) ? whole.format(number) : "–";
@@ -105,21 +112,41 @@ export function counted(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A count in at most five characters. */
+/** A count in at most six characters. */
 export function compact(number) {
   if (!Number.isFinite(number)) return "–";
   return number < 10000 ? whole.format(number) : short.format(number);
 }
 
+let isPerMinute = true;
+
+/** One unit for the whole page: by the second only where much moves. */
+export function chooseRateUnit(flows) {
+  const fastest = flows.reduce((most, flow) => Math.max(most, flow.rate), 0);
+  // Between the two it stays as it is.
+  if (fastest >= MANY_A_SECOND) isPerMinute = false;
+  else if (fastest < MANY_A_SECOND / 2) isPerMinute = true;
+}
+
+/** The unit of rates now: how it is called, and how many seconds it has. */
+export function rateUnit() {
+  return isPerMinute
+    ? { name: "min", words: "a minute", seconds: 60 }
+    : { name: "s", words: "a second", seconds: 1 };
+}
+
 /** Of a rate a second, what one reads at a glance. */
 export function rate(perSecond) {
-  if (!Number.isFinite(perSecond) || perSecond <= 0) return "0/s";
-  if (perSecond >= 1000) return `${short.format(perSecond)}/s`;
-  if (perSecond >= 10) return `${whole.format(perSecond)}/s`;
-  if (perSecond >= 0.95) return `${perSecond.toFixed(1).replace(/\.0$/, "")}/s`;
-  const perMinute = perSecond * 60;
-  return perMinute >= 1 ? `${whole.format(perMinute)}/min` : "<1/min";
+  const { name, seconds } = rateUnit();
+  const value = Number.isFinite(perSecond) ? perSecond * seconds : 0;
+  const least = isPerMinute ? 1 : 0.1;
+  if (value <= 0) return `0/${name}`;
+  if (value < least * 0.95) return `<${least}/${name}`;
+  if (value < 10 && !isPerMinute) return `${value.toFixed(1).replace(/\.0$/, "")}/${name}`;
+  return `${compact(Math.round(value))}/${name}`;
 }
+
+const MANY_A_SECOND = 20;
 
 export function percent(share) {
   if (!Number.isFinite(share)) return "–";
@@ -158,6 +185,18 @@ export function moment(seconds, epoch) {
   const days = Math.floor(value / 86400);
   const clock = `${pad(Math.floor(value / 3600) % 24)}:${pad(Math.floor(value / 60) % 60)}:${pad(value % 60)}`;
   return days ? `+${days}d ${clock}` : `+${clock}`;
+}
+
+/** The moment that a text like `1:02:03`, `2:03` or `90` names; `null` if it names none. */
+export function secondsOf(text, from, epoch) {
+  const parts = text.trim().replace(/^\+/, "").split(":");
+  if (parts.length > 3 || !parts.every((part) => /^\d+(\.\d+)?$/.test(part))) return null;
+  if (epoch !== "unix") return parts.reduce((sum, part) => sum * 60 + Number(part), 0);
+  // By the clock on the wall, on the day of the recording or the one after it.
+  const [hours, minutes = 0, seconds = 0] = parts.map(Number);
+  const day = new Date(from * 1000);
+  const at = day.setHours(hours, minutes, seconds) / 1000;
+  return at < Math.floor(from) ? at + 86400 : Math.max(at, from);
 }
 
 /** An amount of cpu, given in thousandths. */

@@ -1,12 +1,13 @@
 //! What goes on in a scheduler, second by second: an observer for whoever watches.
 
 mod document;
+mod flows;
+mod held;
 mod recent;
 mod seconds;
 mod wakes;
 mod words;
 
-use hashbrown::HashMap;
 use roadstead_queue::{Cause, HintVerdict, Item, Place, Plugins, Time, Transition, Verdict};
 
 use crate::events::Object;
@@ -15,10 +16,12 @@ use crate::scheduler::{QueuedPod, Scheduler};
 pub use document::{
     ActivityDocument, Depths, EventActivity, Flow, HintActivity, RecentMove, Sample, Series, Totals,
 };
+use flows::{FlowKey, Flows};
+pub use held::HeldPods;
 use recent::Recent;
 use seconds::Seconds;
 use wakes::{Tally, Wakes};
-use words::{WordId, Words};
+use words::Words;
 
 /// Counts what a scheduler does: in all, by flow from place to place, by second, by event and by
 /// hint.
@@ -29,19 +32,14 @@ pub struct Activity {
     plugins: Plugins,
     words: Words,
     totals: Totals,
-    flows: HashMap<FlowKey, u64>,
+    flows: Flows,
     seconds: Seconds,
     wakes: Wakes,
     recent: Recent,
+    /// What the attempt cost that ended last: it is told just before the pod goes back.
+    attempt_cost: u64,
     /// The latest time that anybody spoke of.
     now: Time,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct FlowKey {
-    from: End,
-    to: End,
-    cause: WordId,
 }
 
 /// One end of a move.
@@ -108,10 +106,11 @@ impl Activity {
             plugins: Plugins::new(),
             words: Words::new(),
             totals: Totals::default(),
-            flows: HashMap::new(),
+            flows: Flows::new(),
             seconds: Seconds::new(),
             wakes: Wakes::new(),
             recent: Recent::new(),
+            attempt_cost: 0,
             now: Time::ZERO,
         }
     }
@@ -149,8 +148,7 @@ impl roadstead_queue::Observer<QueuedPod, Object> for Activity {
         let (from, to) = (End::from(step.from), End::to(step.to, step.cause));
         self.totals.moves += 1;
         self.seconds.moved(from, to);
-        // As many as there are causes, and of those there is a bound.
-        *self.flows.entry(FlowKey { from, to, cause }).or_default() += 1;
+        self.flows.note(FlowKey { from, to, cause }, step.at);
         self.recent.note(step, from, to, cause);
         match step.cause {
             Cause::Event(_) if matches!(from, End::Unschedulable | End::Gated) => {
@@ -160,7 +158,8 @@ impl roadstead_queue::Observer<QueuedPod, Object> for Activity {
                 }
             }
             _ if from == End::InFlight => {
-                self.wakes.tried(step.item.incarnation(), to == End::Bound);
+                let cost = std::mem::take(&mut self.attempt_cost);
+                self.wakes.tried(step.item.incarnation(), to == End::Bound, cost);
             }
             _ if step.to.is_none() => self.wakes.forget(step.item.incarnation()),
             _ => {}
@@ -183,8 +182,9 @@ impl roadstead_queue::Observer<QueuedPod, Object> for Activity {
 impl Observer for Activity {
     fn happened(&mut self, happening: &Happening<'_>) {
         match *happening {
-            Happening::Attempted { result, .. } => {
+            Happening::Attempted { result, cost, .. } => {
                 self.totals.attempts += 1;
+                self.attempt_cost = cost;
                 self.seconds.attempted();
                 match result {
                     AttemptResult::Scheduled => {}

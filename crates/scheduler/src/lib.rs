@@ -31,8 +31,8 @@ mod setup;
 mod testing;
 
 pub use activity::{
-    Activity, ActivityDocument, Depths, EventActivity, Flow, HintActivity, RecentMove, Sample,
-    Series, Totals,
+    Activity, ActivityDocument, Depths, EventActivity, Flow, HeldPods, HintActivity, RecentMove,
+    Sample, Series, Totals,
 };
 pub use cache::Cache;
 pub use command::{Command, Condition, Record};

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use roadstead_model::{Quantity, is_extended_resource};
 
-use super::{Findings, PREEMPTION_POLICIES, TAINT_EFFECTS, is_qualified_name};
+use super::{Findings, PREEMPTION_POLICIES, TAINT_EFFECTS, is_label_value, is_qualified_name};
 use crate::embedded::{EXIT_CODE, RUN_SECONDS};
 
 pub(super) fn validate(found: &mut Findings, pod: &Pod) {
@@ -157,8 +157,24 @@ fn validate_toleration(found: &mut Findings, at: &dyn Display, toleration: &Tole
     if key.is_empty() && operator != Some("Exists") {
         found.add(format!("{at}.operator"), "must be `Exists` when there is no key");
     }
-    if operator == Some("Exists") && toleration.value.as_deref().is_some_and(|v| !v.is_empty()) {
-        found.add(format!("{at}.value"), "must be absent when operator is `Exists`");
+    if !key.is_empty() && !is_qualified_name(key) {
+        found.add(format!("{at}.key"), format!("`{key}` is not a label key"));
+    }
+    let value = toleration.value.as_deref().unwrap_or_default();
+    let wrong = match operator {
+        Some("Exists") if !value.is_empty() => {
+            Some("must be absent when operator is `Exists`".to_owned())
+        }
+        Some(order @ ("Lt" | "Gt")) if value.parse::<i64>().is_err() => {
+            Some(format!("must be a whole number when operator is `{order}`, got `{value}`"))
+        }
+        Some("Equal") | None if !is_label_value(value) => {
+            Some(format!("`{value}` is not a label value"))
+        }
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        found.add(format!("{at}.value"), wrong);
     }
     let effect = toleration.effect.as_deref().filter(|effect| !effect.is_empty());
     found.one_of(format_args!("{at}.effect"), effect, TAINT_EFFECTS);

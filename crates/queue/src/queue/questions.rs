@@ -52,6 +52,16 @@ impl<P: Policy, S: QueueSort<P::Item>, V> Queue<P, S, V> {
         self.pool.items().map(|id| self.waiting(id))
     }
 
+    /// How many items of the pool are held for the same reason; one reason may come more than
+    /// once. It costs as much as there are classes, however many items they have.
+    pub fn held(&self) -> impl Iterator<Item = Held<'_>> {
+        self.pool.buckets().map(|bucket| Held {
+            gate: bucket.key.gate,
+            rejectors: self.rejections.get(bucket.key.rejection),
+            items: self.pool.groups_in(bucket).map(|(_, group)| group.members.len()).sum(),
+        })
+    }
+
     /// Items with an attempt under way for which events are kept, in no particular order.
     pub fn in_flight(&self) -> impl Iterator<Item = &P::Item> {
         self.in_flight_ids().map(|id| &self.entries[id].item)
@@ -250,6 +260,17 @@ impl<'a, T> Waiting<'a, T> {
     pub fn was_flushed(&self) -> bool {
         self.entry.record.was_flushed
     }
+}
+
+/// Items of the pool that have the same reason to be there.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// The gate that holds them, if one does.
+    pub gate: Option<PluginId>,
+    /// Who rejected them.
+    pub rejectors: &'a Rejectors,
+    /// How many they are.
+    pub items: usize,
 }
 
 /// How many items are in each place.

@@ -1,10 +1,12 @@
 //! What an activity has to show, as data.
 
-use roadstead_queue::Time;
+use roadstead_queue::{PluginId, Time};
 use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 
 use super::Activity;
+use super::flows::{Counted, FlowKey};
+use super::held::HeldPods;
 use super::wakes::Tally;
 use crate::journal::seconds;
 
@@ -17,6 +19,8 @@ pub struct ActivityDocument {
     pub now: Time,
     /// How many pods are in each place.
     pub counts: Depths,
+    /// What keeps the unschedulable and the gated ones; most frequent first.
+    pub held: Vec<HeldPods>,
     /// What happened in all.
     pub totals: Totals,
     /// Moves from place to place, by cause; most frequent first.
@@ -28,7 +32,7 @@ pub struct ActivityDocument {
     pub events: Vec<EventActivity>,
     /// The busiest hints.
     pub hints: Vec<HintActivity>,
-    /// A sample of the latest moves, oldest first.
+    /// The last moves of some of the pods that moved lately, oldest first.
     pub recent: Vec<RecentMove>,
 }
 
@@ -66,7 +70,7 @@ pub struct Totals {
 }
 
 /// How often pods moved from one place to another for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
     /// A place, or `new`.
     pub from: &'static str,
@@ -76,6 +80,9 @@ pub struct Flow {
     pub cause: String,
     /// How often.
     pub count: u64,
+    /// How often a second lately: in the last few seconds if that is many, and else in the last
+    /// minute, or since all began.
+    pub rate: f64,
 }
 
 /// Records of seconds that have ended.
@@ -102,7 +109,8 @@ pub struct Sample {
     pub attempts: u32,
     pub bound: u32,
     pub moves: u32,
-    /// For how long half of the pods that were bound had waited, in seconds.
+    /// For how long half of the pods that were bound in the minute up to then had waited, in
+    /// seconds.
     pub wait_p50: Option<f32>,
     pub wait_p99: Option<f32>,
 }
@@ -142,16 +150,19 @@ pub struct EventActivity {
     pub precision: Option<f64>,
     /// What dealing with it took.
     pub seconds: f64,
+    /// What the attempts took that followed and placed nobody.
+    pub wasted: f64,
 }
 
 /// What came of a plugin's word on an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HintActivity {
-    /// The plugin.
-    pub plugin: String,
+    /// The plugin; absent for pods that the event woke without asking any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
     /// The event.
     pub event: String,
-    /// How often it was asked.
+    /// How often it was asked; one answer may hold for many pods that are alike.
     pub asked: u64,
     /// How often it said that the event may help.
     pub queue: u64,
@@ -168,6 +179,8 @@ pub struct HintActivity {
     pub precision: Option<f64>,
     /// What asking it took.
     pub seconds: f64,
+    /// What the attempts took that followed and placed nobody.
+    pub wasted: f64,
 }
 
 /// A pod's move from one place to another.
@@ -189,14 +202,15 @@ pub struct RecentMove {
 }
 
 impl Activity {
-    /// All that is known at that time, with so many pods in each place.
-    pub fn document(&mut self, counts: Depths, now: Time) -> ActivityDocument {
+    /// All that is known at that time, with so many pods in each place, held by that.
+    pub fn document(&mut self, counts: Depths, held: Vec<HeldPods>, now: Time) -> ActivityDocument {
         self.at(now);
         ActivityDocument {
             now,
             counts,
+            held,
             totals: self.totals,
-            flows: self.flows(),
+            flows: self.flows(now),
             series: Some(self.seconds.series()),
             events: self.events(),
             hints: self.hints(),
@@ -204,14 +218,16 @@ impl Activity {
         }
     }
 
-    fn flows(&self) -> Vec<Flow> {
+    fn flows(&self, now: Time) -> Vec<Flow> {
         let mut flows: Vec<_> = self.flows.iter().collect();
-        flows.sort_by_key(|(key, count)| (std::cmp::Reverse(**count), key.from, key.to, key.cause));
-        let flow = |(key, count): (&super::FlowKey, &u64)| Flow {
+        flows.sort_by_key(|(key, counted)| (std::cmp::Reverse(counted.count), *key));
+        let began = self.seconds.first();
+        let flow = |(key, counted): (FlowKey, &Counted)| Flow {
             from: key.from.name(),
             to: key.to.name(),
             cause: self.words.word(key.cause).to_owned(),
-            count: *count,
+            count: counted.count,
+            rate: (counted.rate(now, began) * 1e4).round() / 1e4,
         };
         flows.into_iter().map(flow).collect()
     }
@@ -227,6 +243,7 @@ impl Activity {
             placed: tally.placed,
             precision: tally.precision(),
             seconds: tally.cost as f64 / 1e9,
+            wasted: tally.wasted as f64 / 1e9,
         };
         events.into_iter().map(event).collect()
     }
@@ -234,11 +251,11 @@ impl Activity {
     fn hints(&self) -> Vec<HintActivity> {
         let mut hints: Vec<_> = self.wakes.hints().collect();
         hints.sort_by_key(|(plugin, event, tally)| {
-            (std::cmp::Reverse(busy(tally)), *event, self.plugins.name(*plugin))
+            (std::cmp::Reverse(busy(tally)), *event, plugin.map(|plugin| self.plugins.name(plugin)))
         });
         hints.truncate(MOST_HINTS);
-        let hint = |(plugin, event, tally): (_, _, &Tally)| HintActivity {
-            plugin: self.plugins.name(plugin).to_owned(),
+        let hint = |(plugin, event, tally): (Option<PluginId>, _, &Tally)| HintActivity {
+            plugin: plugin.map(|plugin| self.plugins.name(plugin).to_owned()),
             event: self.words.word(event).to_owned(),
             asked: tally.asked,
             queue: tally.queue,
@@ -248,6 +265,7 @@ impl Activity {
             placed: tally.placed,
             precision: tally.precision(),
             seconds: tally.cost as f64 / 1e9,
+            wasted: tally.wasted as f64 / 1e9,
         };
         hints.into_iter().map(hint).collect()
     }

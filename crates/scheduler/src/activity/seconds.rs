@@ -19,6 +19,8 @@ pub(super) struct Seconds {
     bound: u32,
     moves: u32,
     waits: Waits,
+    /// Of the seconds of the last minute that have ended; second `n` is at `n % MINUTE`.
+    minute: Box<[Waits]>,
 }
 
 impl Seconds {
@@ -32,6 +34,7 @@ impl Seconds {
             bound: 0,
             moves: 0,
             waits: Waits::default(),
+            minute: vec![Waits::default(); MINUTE as usize].into(),
         }
     }
 
@@ -44,13 +47,11 @@ impl Seconds {
         if second <= self.current {
             return;
         }
-        self.ended[(self.current % KEPT) as usize] = self.sample();
-        (self.attempts, self.bound, self.moves) = (0, 0, 0);
-        self.waits = Waits::default();
-        // Nothing happened in those between; of more than are kept the last are enough.
-        let idle = self.sample();
-        for quiet in (self.current + 1).max(second.saturating_sub(KEPT))..second {
-            self.ended[(quiet % KEPT) as usize] = idle;
+        self.end(self.current);
+        // Nothing happened in those between; of more than are kept the last are enough, and the
+        // minute before them, which their waits are of.
+        for quiet in (self.current + 1).max(second.saturating_sub(KEPT + MINUTE))..second {
+            self.end(quiet);
         }
         self.current = second;
     }
@@ -84,6 +85,11 @@ impl Seconds {
         }
     }
 
+    /// The first second of which anything is known.
+    pub(super) fn first(&self) -> u64 {
+        self.first.unwrap_or(self.current)
+    }
+
     /// The seconds that have ended, oldest first.
     pub(super) fn series(&self) -> Series {
         let first = self.first.unwrap_or(self.current).max(self.current.saturating_sub(KEPT));
@@ -91,9 +97,21 @@ impl Seconds {
         Series { step: 1, start: first, samples: samples.collect() }
     }
 
+    /// A second ends with what is counted of it.
+    fn end(&mut self, second: u64) {
+        self.minute[(second % MINUTE) as usize] = std::mem::take(&mut self.waits);
+        self.ended[(second % KEPT) as usize] = self.sample();
+        (self.attempts, self.bound, self.moves) = (0, 0, 0);
+    }
+
     fn sample(&self) -> Sample {
         let Depths { active, backoff, unschedulable, gated, in_flight, .. } = self.depths();
-        let [wait_p50, wait_p99] = [50, 99].map(|percent| self.waits.quantile(percent));
+        // One pod a second is no distribution: the waits are those of a minute.
+        let mut waits = Waits::default();
+        for second in &self.minute {
+            waits.add_all(second);
+        }
+        let [wait_p50, wait_p99] = [50, 99].map(|percent| waits.quantile(percent));
         Sample {
             active,
             backoff,
@@ -130,6 +148,16 @@ impl Waits {
         self.count = self.count.saturating_add(1);
     }
 
+    fn add_all(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        for (bucket, more) in self.buckets.iter_mut().zip(other.buckets) {
+            *bucket = bucket.saturating_add(more);
+        }
+        self.count = self.count.saturating_add(other.count);
+    }
+
     /// The bound that so many per cent of the waits stay within; `None` if there were none.
     fn quantile(&self, percent: u64) -> Option<f32> {
         let wanted = (u64::from(self.count) * percent).div_ceil(100);
@@ -144,6 +172,7 @@ impl Waits {
 
 /// How many seconds there are to look back at.
 const KEPT: u64 = 600;
+const MINUTE: u64 = 60;
 const NANOS: u64 = 1_000_000_000;
 const ENDS: usize = End::Gone as usize + 1;
 const BUCKETS: usize = 52;
@@ -181,8 +210,34 @@ mod tests {
         assert_eq!((first.attempts, first.bound, first.moves), (1, 1, 4));
         assert!(first.wait_p50.is_some_and(|wait| (0.9..1.35).contains(&wait)), "{first:?}");
         for quiet in &series.samples[1..] {
-            assert_eq!((quiet.gated, quiet.moves, quiet.wait_p50), (1, 0, None));
+            assert_eq!((quiet.gated, quiet.bound, quiet.moves), (1, 0, 0));
         }
+    }
+
+    #[test]
+    fn waits_are_those_of_the_minute_up_to_the_second() {
+        let mut seconds = Seconds::new();
+        seconds.roll(Time::from_secs(100));
+        seconds.bound(Some(Duration::from_secs(1)));
+        seconds.roll(Time::from_secs(130));
+        seconds.bound(Some(Duration::from_secs(100)));
+        seconds.roll(Time::from_secs(1000));
+        let samples = seconds.series().samples;
+        let half = |second: usize| samples[second - 400].wait_p50;
+        assert_eq!(half(400), None, "the first of them is long past");
+        let mut seconds = Seconds::new();
+        seconds.roll(Time::from_secs(100));
+        seconds.bound(Some(Duration::from_secs(1)));
+        seconds.roll(Time::from_secs(130));
+        seconds.bound(Some(Duration::from_secs(100)));
+        seconds.roll(Time::from_secs(300));
+        let samples = seconds.series().samples;
+        let most = |second: usize| samples[second - 100].wait_p99;
+        let within =
+            |wait: Option<f32>, low: f32| wait.is_some_and(|wait| wait >= low && wait < low * 1.5);
+        assert!(within(most(100), 1.0) && within(most(129), 1.0), "{:?}", most(129));
+        assert!(within(most(130), 100.0) && within(most(189), 100.0), "{:?}", most(130));
+        assert_eq!(most(190), None);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::words::WordId;
 /// What is counted of events and hints.
 pub(super) struct Wakes {
     events: HashMap<WordId, Tally>,
-    hints: HashMap<(PluginId, WordId), Tally>,
+    /// Without a plugin: of pods that were woken without a hint.
+    hints: HashMap<(Option<PluginId>, WordId), Tally>,
     /// Pods that were woken and not tried since.
     woken: HashMap<u64, Waker>,
 }
@@ -29,6 +30,8 @@ pub(super) struct Tally {
     pub(super) placed: u64,
     /// In the observer's ticks.
     pub(super) cost: u64,
+    /// What the attempts cost that placed nobody, in the observer's ticks.
+    pub(super) wasted: u64,
 }
 
 impl Tally {
@@ -55,7 +58,7 @@ impl Wakes {
     }
 
     pub(super) fn hint(&mut self, plugin: PluginId, event: WordId) -> &mut Tally {
-        self.hints.entry((plugin, event)).or_default()
+        self.hints.entry((Some(plugin), event)).or_default()
     }
 
     pub(super) fn woke(&mut self, pod: u64, event: WordId, plugin: Option<PluginId>) {
@@ -66,8 +69,8 @@ impl Wakes {
         }
     }
 
-    /// An attempt on a pod came to its end.
-    pub(super) fn tried(&mut self, pod: u64, is_placed: bool) {
+    /// An attempt on a pod came to its end, and cost that much.
+    pub(super) fn tried(&mut self, pod: u64, is_placed: bool, cost: u64) {
         if self.woken.is_empty() {
             return;
         }
@@ -75,6 +78,7 @@ impl Wakes {
             self.each(waker, |tally| {
                 tally.tried += 1;
                 tally.placed += u64::from(is_placed);
+                tally.wasted += if is_placed { 0 } else { cost };
             });
         }
     }
@@ -87,15 +91,13 @@ impl Wakes {
         self.events.iter().map(|(event, tally)| (*event, tally))
     }
 
-    pub(super) fn hints(&self) -> impl Iterator<Item = (PluginId, WordId, &Tally)> {
+    pub(super) fn hints(&self) -> impl Iterator<Item = (Option<PluginId>, WordId, &Tally)> {
         self.hints.iter().map(|((plugin, event), tally)| (*plugin, *event, tally))
     }
 
     fn each(&mut self, waker: Waker, count: impl Fn(&mut Tally)) {
         count(self.event(waker.event));
-        if let Some(plugin) = waker.plugin {
-            count(self.hint(plugin, waker.event));
-        }
+        count(self.hints.entry((waker.plugin, waker.event)).or_default());
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use roadstead_queue::Time;
-use roadstead_scheduler::{ActivityDocument, Depths};
+use roadstead_scheduler::{ActivityDocument, Depths, HeldPods};
 
 use super::parameters::Parameters;
 use super::problem::Problem;
@@ -19,6 +19,6 @@ pub(super) async fn show(
 }
 
 pub(super) fn document(scheduler: &mut Observed, now: Time) -> ActivityDocument {
-    let counts = Depths::of(scheduler);
-    observing::activity_mut(scheduler).document(counts, now)
+    let (counts, held) = (Depths::of(scheduler), HeldPods::of(scheduler));
+    observing::activity_mut(scheduler).document(counts, held, now)
 }

@@ -142,6 +142,8 @@ async fn tell(
 /// A moment with the seconds from that one on.
 fn message(moment: &Moment, next: u64) -> String {
     let Series { step, start, samples } = &moment.series;
+    // A replay that went back is told from its beginning.
+    let next = if next > start + samples.len() as u64 { 0 } else { next };
     let known = usize::try_from(next.saturating_sub(*start)).unwrap_or(usize::MAX);
     let new = samples.get(known..).unwrap_or_default();
     let start = start + (samples.len() - new.len()) as u64;

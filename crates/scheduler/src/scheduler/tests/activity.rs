@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::activity::ActivityDocument;
+use crate::activity::{ActivityDocument, HeldPods};
 
 impl TestCluster {
     fn activity(&mut self) -> ActivityDocument {
         let (counts, now) = (Depths::of(&self.scheduler), self.now);
-        self.scheduler.observer_mut().1.1.document(counts, now)
+        let held = HeldPods::of(&self.scheduler);
+        self.scheduler.observer_mut().1.1.document(counts, held, now)
     }
 }
 
@@ -43,7 +44,7 @@ fn totals_flows_and_seconds_tell_what_happened() {
     assert_eq!(waiting, [1, 1, 1, 0]);
     let bound: Vec<_> = series.samples.iter().map(|sample| sample.bound).collect();
     assert_eq!(bound, [1, 0, 0, 1]);
-    let wait = series.samples[3].wait_p50.expect("one was bound");
+    let wait = series.samples[3].wait_p99.expect("two were bound");
     assert!((3.0..4.5).contains(&wait), "{wait}");
 
     let last = shown.recent.last().expect("there were moves");
@@ -64,12 +65,37 @@ fn hints_are_charged_with_what_became_of_those_they_woke() {
     cluster.after(1);
     let shown = cluster.activity();
     let hint = shown.hints.iter().find(|hint| hint.event == "NodeAdd").expect("it was asked");
-    assert_eq!(hint.plugin, "NodeResourcesFit");
+    assert_eq!(hint.plugin.as_deref(), Some("NodeResourcesFit"));
     assert_eq!((hint.asked, hint.queue, hint.skip, hint.error), (2, 1, 1, 0));
     assert_eq!((hint.woke, hint.placed), (3, 1));
     assert!((hint.precision.expect("they were tried") - 1.0 / 3.0).abs() < 1e-9);
     let event = shown.events.iter().find(|event| event.event == "NodeAdd").expect("it woke some");
     assert_eq!((event.woke, event.placed), (3, 1));
+}
+
+#[test]
+fn pods_are_counted_by_what_holds_them() {
+    let mut cluster = TestCluster::new();
+    cluster.node("pier", "cpu=1");
+    for name in ["big-1", "big-2", "big-3"] {
+        cluster.pod(name, "cpu=4", json!({}));
+    }
+    let elsewhere = json!({"spec": {"nodeSelector": {"disk": "ssd"}}});
+    cluster.pod("picky", "cpu=1", elsewhere);
+    cluster.pod("held", "cpu=1", json!({"spec": {"schedulingGates": [{"name": "quota"}]}}));
+    let held = cluster.activity().held;
+    let told: Vec<_> = held
+        .iter()
+        .map(|held| (held.gate.as_deref(), held.rejectors.join(" "), held.pods))
+        .collect();
+    let expected = [
+        (None, "NodeResourcesFit".to_owned(), 3),
+        (None, "NodeAffinity".to_owned(), 1),
+        (Some("SchedulingGates"), String::new(), 1),
+    ];
+    assert_eq!(told, expected);
+    cluster.delete("big-2");
+    assert_eq!(cluster.activity().held[0].pods, 2);
 }
 
 #[test]
@@ -85,8 +111,36 @@ fn the_sample_of_moves_is_bounded_in_number_and_rate() {
         cluster.pod(&format!("more-{number}"), "cpu=1", json!({}));
     }
     let recent = cluster.activity().recent;
-    assert_eq!(recent.len(), 50);
+    assert_eq!(recent.len(), 45);
+    for number in 40..60 {
+        cluster.after(1);
+        cluster.pod(&format!("more-{number}"), "cpu=1", json!({}));
+    }
+    assert_eq!(cluster.activity().recent.len(), 50);
     assert_eq!(recent.last().expect("the latest").name, "more-39");
+}
+
+#[test]
+fn what_is_said_of_a_pod_is_its_last_move_however_great_the_rush() {
+    let mut cluster = TestCluster::new();
+    cluster.node("pier", "cpu=1");
+    for number in 0..200 {
+        cluster.pod(&format!("pod-{number}"), "cpu=2", json!({}));
+        if number % 40 == 39 {
+            cluster.after(1);
+        }
+    }
+    let recent = cluster.activity().recent;
+    assert_eq!(recent.len(), 25);
+    for moved in &recent {
+        assert_eq!(moved.to, "unschedulable", "{moved:?}");
+    }
+    cluster.node("quay", "cpu=1000");
+    cluster.node("mole", "cpu=1000");
+    cluster.after(20);
+    let recent = cluster.activity().recent;
+    assert!(recent.iter().all(|moved| moved.to == "bound"), "{recent:?}");
+    assert!(recent.is_sorted_by_key(|moved| moved.at));
 }
 
 /// Every step of every test compares the moves with the queue; here the steps are random.
