@@ -24,7 +24,7 @@ export function timeline({ history }, live) {
   };
   if (first) list.append(item(first));
   if (dropped) {
-    const text = `${counted(dropped, "entry", "entries")} no longer kept`;
+    const text = `${count(dropped)} ${dropped === 1 ? "entry" : "entries"} no longer kept`;
     list.append(h("li", { class: "detail" }, h("time"), h("span", null, text)));
   }
   for (const rounds of alike(entries)) {
