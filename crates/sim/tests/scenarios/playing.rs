@@ -283,11 +283,30 @@ fn what_cannot_be_done_is_told_and_the_rest_goes_on() {
             "at 1s: cordon: nodes \"gone\" not found",
             "at 1s: uncordon: no node has these labels",
             "at 2s: scale: jobs \"default/none\" not found",
-            "at 3s: workload w, which ends here: pods \"default/w-0\" is forbidden: no \
+            "at 3s: workload w, which goes on: pods \"default/w-0\" is forbidden: no \
              PriorityClass with name high was found",
         ]
     );
     assert_eq!(stage.taints("pier-0"), ["node.kubernetes.io/unschedulable:NoSchedule"]);
+}
+
+#[test]
+fn a_workload_goes_on_when_what_stood_against_its_pods_has_passed() {
+    let mut stage = Stage::new(
+        "
+  workloads:
+  - name: w
+    count: 6
+    arrivals: {constant: {rate: 1/s}}
+    template: {spec: {priorityClassName: high}}
+  timeline:
+  - at: 3500ms
+    apply: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 9}
+",
+    );
+    stage.until(20);
+    assert_eq!(stage.names(), ["w-3", "w-4", "w-5"]);
+    assert_eq!(stage.troubles.len(), 1, "{:?}", stage.troubles);
 }
 
 #[test]
