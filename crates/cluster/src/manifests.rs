@@ -22,6 +22,8 @@ pub struct Manifests {
     pub problems: Vec<Problem>,
     /// Kinds that no cluster here keeps, as `apiVersion kind`, each once.
     pub unknown_kinds: Vec<String>,
+    /// Where in each file the first object of each of these kinds stands.
+    pub left_out: Vec<Problem>,
     /// Fields of printed objects that this release does not know, as `kind field`, each once.
     pub ignored_fields: Vec<String>,
     /// Documents of Roadstead's own API groups. No cluster keeps them; they stay text for whoever
@@ -35,6 +37,7 @@ impl Manifests {
         self.documents.extend(more.documents);
         self.problems.extend(more.problems);
         self.own.extend(more.own);
+        self.left_out.extend(more.left_out);
         for (known, new) in [
             (&mut self.unknown_kinds, more.unknown_kinds),
             (&mut self.ignored_fields, more.ignored_fields),

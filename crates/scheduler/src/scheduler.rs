@@ -190,6 +190,18 @@ impl<V: Observer> Scheduler<V> {
         self.queue.next_wakeup().into_iter().chain(timer).min()
     }
 
+    /// Pods that wait for a scheduler that is none of our profiles, by namespace and name.
+    pub fn unclaimed_pods(&self) -> impl ExactSizeIterator<Item = &PodKey> {
+        self.queue.policy().unclaimed.iter()
+    }
+
+    /// The scheduler that a known pod asks for.
+    #[must_use]
+    pub fn scheduler_of(&self, pod: &PodKey) -> Option<&str> {
+        let known = self.queue.policy().pods.get(pod)?;
+        Some(&known.pod.spec().scheduler_name)
+    }
+
     /// The queue, to be looked at.
     #[must_use]
     pub fn queue(&self) -> &Queue<Rules, Sort, V> {

@@ -47,4 +47,6 @@ pub use simulation::{Config, End, Progress, RunError, Simulation, Verify};
 pub use statistics::{Journal, Noted, Observers};
 pub use timeline::{StartingAt, Timeline, Uneventful};
 pub use transit::{Delay, Faults};
-pub use what_if::{ChangeCounts, Comparison, Placement, PlacementChange, PodComparison, what_if};
+pub use what_if::{
+    Baseline, ChangeCounts, Comparison, Placement, PlacementChange, PodComparison, Setups, what_if,
+};

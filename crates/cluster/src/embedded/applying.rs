@@ -1,6 +1,7 @@
 //! Bringing a cluster to what manifests say, as `kubectl apply` does: all of them, or nothing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use roadstead_queue::Time;
 use serde_json::{Map, Value};
@@ -17,6 +18,8 @@ pub struct Applied {
     pub created: Vec<Key>,
     /// What is different.
     pub updated: Vec<Key>,
+    /// What could not be changed to what they say, and was deleted and made anew.
+    pub replaced: Vec<Key>,
     /// What was as they say already.
     pub unchanged: usize,
 }
@@ -25,7 +28,9 @@ impl Cluster {
     /// Makes what manifests name and is not there, and changes what is there to what they say.
     ///
     /// What an object has and its manifest does not mention stays, unless the manifest that was
-    /// applied before did mention it: `previous` has those. A namespace that is missing is made.
+    /// applied before did mention it: `previous` has those. What is in there and may not be changed
+    /// to what its manifest says now, as a pod's requests, is replaced. A namespace that is missing
+    /// is made.
     ///
     /// # Errors
     /// Everything that is wrong with them. Then nothing has changed.
@@ -74,16 +79,12 @@ impl Cluster {
     ) -> Result<(), ApiError> {
         let key = wanted.key();
         let Some(live) = self.store.get(&key).cloned() else {
-            let mut object = wanted.clone();
-            if object.uid().is_empty() {
-                self.admit_new(object)?;
-            } else {
-                self.admit(&mut object, Origin::Printed)?;
-                self.insert(object)?;
-            }
+            self.apply_new(wanted)?;
             applied.created.push(key);
             return Ok(());
         };
+        let is_ours = before.is_some();
+        let whole = wanted;
         let unreadable =
             |error: &dyn std::fmt::Display| ApiError::conflict(&key, error.to_string());
         let (mut merged, wanted) = (
@@ -99,9 +100,30 @@ impl Cluster {
         meta.uid.clone_from(&live.metadata().uid);
         meta.resource_version = None;
         let now = self.now;
-        match self.update(now, object)?.version() == live.version() {
-            true => applied.unchanged += 1,
-            false => applied.updated.push(key),
+        match self.update(now, object) {
+            Ok(updated) if updated.version() == live.version() => applied.unchanged += 1,
+            Ok(_) => applied.updated.push(key),
+            Err(error @ ApiError::Invalid { .. }) if is_ours => {
+                self.remove(live, Some(Duration::ZERO));
+                // What somebody holds with a finalizer cannot be replaced now.
+                if self.store.get(&key).is_some() {
+                    return Err(error);
+                }
+                self.apply_new(whole)?;
+                applied.replaced.push(key);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn apply_new(&mut self, wanted: &Object) -> Result<(), ApiError> {
+        let mut object = wanted.clone();
+        if object.uid().is_empty() {
+            self.admit_new(object)?;
+        } else {
+            self.admit(&mut object, Origin::Printed)?;
+            self.insert(object)?;
         }
         Ok(())
     }

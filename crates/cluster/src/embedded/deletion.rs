@@ -8,7 +8,7 @@ use roadstead_queue::Time;
 use super::kubelet::{Deed, Task};
 use super::{Cluster, is_finished, node_of, timestamp};
 use crate::object::owner_key;
-use crate::{ApiError, Key, Object};
+use crate::{ApiError, Key, Kind, Object};
 
 /// How to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,9 @@ impl Cluster {
         self.advance(now);
         let object = self.store.get(key).ok_or_else(|| ApiError::NotFound(key.clone()))?.clone();
         self.expect(key, &object, options.uid.as_deref())?;
+        if key.kind == Kind::Namespace && IMMORTAL.contains(&key.name.as_str()) {
+            return Err(ApiError::forbidden(key, "this namespace may not be deleted"));
+        }
         if let Some(version) = options.resource_version
             && version != object.version()
         {
@@ -196,6 +199,9 @@ fn leaves_last(object: &Object) -> bool {
     object.is_being_deleted()
         && object.metadata().finalizers.iter().flatten().any(|finalizer| finalizer == FOREGROUND)
 }
+
+/// Namespaces without which a cluster is none.
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 const FOREGROUND: &str = "foregroundDeletion";
 

@@ -34,7 +34,7 @@ impl Cluster {
     #[must_use]
     pub fn load(&mut self, now: Time, manifests: Manifests) -> LoadReport {
         self.advance(now);
-        let Manifests { mut documents, mut problems, unknown_kinds, ignored_fields, own: _ } =
+        let Manifests { mut documents, mut problems, unknown_kinds, ignored_fields, .. } =
             manifests;
         documents.retain(|d| !problems.iter().any(|problem| problem.file == d.file));
         // Stable: objects of a kind stay in the order of the files.

@@ -182,7 +182,10 @@ impl Reader<'_> {
         let Some(kind) = Kind::from_type(api_version, kind_name) else {
             let name = format!("{api_version} {kind_name}");
             if !self.found.unknown_kinds.contains(&name) {
-                self.found.unknown_kinds.push(name);
+                self.found.unknown_kinds.push(name.clone());
+                let reason = "objects of this kind are not kept".to_owned();
+                let left_out = Problem { object: Some(name), ..self.blank(at, reason) };
+                self.found.left_out.push(left_out);
             }
             return;
         };

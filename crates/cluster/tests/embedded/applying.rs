@@ -2,7 +2,8 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Node;
-use roadstead_cluster::embedded::Applied;
+use roadstead_cluster::Kind;
+use roadstead_cluster::embedded::{Applied, DeleteOptions};
 use roadstead_cluster::manifests::{self, Document};
 
 use crate::testing::*;
@@ -62,6 +63,45 @@ fn one_wrong_document_and_nothing_changes() {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems, ["test.yaml: document 2 (Pod web): spec.containers: required value"]);
     assert_eq!(c.cluster.version(), version);
+}
+
+#[test]
+fn a_pod_that_may_not_be_changed_to_what_its_manifest_says_is_replaced() {
+    let text = "
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: main, image: web, resources: {requests: {cpu: 2}}}]}
+";
+    let mut c = TestCluster::new();
+    c.apply(&format!("{NODE}---{text}"), &[]).expect("it is good");
+    c.bind("web", "pier").expect("it fits");
+    let smaller = text.replace("cpu: 2", "cpu: 1");
+    let problems = c.apply(&smaller, &[]).expect_err("it is not known whose pod that is");
+    assert!(problems[0].to_string().contains("pod updates may not change"), "{problems:?}");
+
+    let applied = c.apply(&smaller, &documents(text)).expect("it is replaced");
+    assert_eq!((applied.replaced.len(), applied.updated.len()), (1, 0));
+    let pods = c.pods();
+    assert_eq!((pods.len(), node_of(&pods[0])), (1, None));
+    assert_eq!(c.apply(&smaller, &documents(&smaller)).expect("it is good").unchanged, 1);
+
+    let wrong = smaller.replace("name: main, ", "");
+    c.apply(&wrong, &documents(&smaller)).expect_err("a container needs a name");
+    assert_eq!(c.pods(), pods, "nothing has changed");
+}
+
+#[test]
+fn namespaces_without_which_a_cluster_is_none_stay() {
+    let mut c = TestCluster::new();
+    for name in ["default", "kube-system", "kube-public"] {
+        let key = Kind::Namespace.key("", name);
+        let refused = c.cluster.delete(c.now, &key, &DeleteOptions::default());
+        let refused = refused.expect_err("it stays").to_string();
+        let words =
+            format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted");
+        assert_eq!(refused, words);
+    }
 }
 
 #[test]

@@ -89,7 +89,13 @@ impl Queue {
                 writeln!(out)?;
             }
             Output::Yaml => out.write_all(print_yaml(&listed).as_bytes())?,
-            Output::Table | Output::Wide => self.print(&asking, listed, out)?,
+            Output::Table | Output::Wide => {
+                self.print(&asking, listed, out)?;
+                let status = asking.get("status", &[]).await.map_err(Error::Ask)?;
+                if let Some(line) = unclaimed(&status["unclaimed"]) {
+                    writeln!(out, "{line}")?;
+                }
+            }
         }
         Ok(FINE)
     }
@@ -139,6 +145,20 @@ impl Queue {
             }
         }
     }
+}
+
+/// Pods that wait for a scheduler that is not there, in one line, if there are any.
+fn unclaimed(found: &Value) -> Option<String> {
+    let total = found["total"].as_u64().filter(|total| *total > 0)?;
+    let pods = found["pods"].as_array()?.iter().map(|pod| {
+        let [namespace, name, scheduler] =
+            ["namespace", "name", "schedulerName"].map(|field| pod[field].as_str().unwrap_or("?"));
+        format!("{namespace}/{name} ({scheduler})")
+    });
+    let pods: Vec<String> = pods.collect();
+    let more = if total > pods.len() as u64 { ", …" } else { "" };
+    let waits = if total == 1 { "1 pod waits" } else { &format!("{total} pods wait") };
+    Some(format!("{waits} for another scheduler: {}{more}", pods.join(", ")))
 }
 
 fn read(asking: &Asking, mut listed: Value) -> Result<(f64, Vec<Item>), Error> {

@@ -11,7 +11,9 @@ use clap::ValueEnum;
 use roadstead_queue::Time;
 use roadstead_recording::{Ending, Reader};
 use roadstead_scheduler::{Journal, Registry};
-use roadstead_sim::{Difference, PodKey, Replay as Replayed, setup_of, setup_with, what_if};
+use roadstead_sim::{
+    Difference, PodKey, Replay as Replayed, Setups, setup_of, setup_with, what_if,
+};
 
 use super::sim::{explaining, parse_duration};
 use crate::error::Error;
@@ -103,9 +105,10 @@ impl Replay {
         let configuration = super::config::read(file, registry)?;
         let header = reader.header();
         let other = setup_with(header, &configuration, registry).map_err(Error::Replay)?;
-        let recorded = setup_of(header, reader.file(), registry).map_err(Error::Replay)?;
+        let recorded = || setup_of(header, reader.file(), registry).map_err(Error::Replay);
+        let setups = Setups { recorded: [recorded()?, recorded()?, recorded()?], other };
         let until = self.until.map(|until| header.start() + until);
-        let compared = what_if(reader, recorded, other, until).map_err(Error::Recording)?;
+        let compared = what_if(reader, setups, until).map_err(Error::Recording)?;
         match self.output {
             Output::Human => {
                 print::comparison(&compared, out)?;

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use roadstead_sim::{ChangeCounts, Comparison, Placement, PlacementChange, PodComparison};
+use roadstead_sim::{
+    Baseline, ChangeCounts, Comparison, Placement, PlacementChange, PodComparison,
+};
 
 use super::words::{columns, number, seconds};
 
@@ -31,7 +33,22 @@ pub(crate) fn comparison(compared: &Comparison, out: &mut dyn Write) -> io::Resu
     if recorded != "0" || other != "0" {
         writeln!(out, "Evicted for more urgent ones: {recorded} as recorded, {other} otherwise")?;
     }
+    baselines(compared, out)?;
     changes(compared, out)
+}
+
+/// What the comparison is worth.
+fn baselines(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let words = |Baseline { changed, pods, evictions }: Baseline| {
+        let [changed, pods, evictions] = [changed, pods, evictions].map(|it| number(it as u64));
+        format!("{changed} of {pods} pods would differ already, {evictions} be evicted")
+    };
+    let [unchanged, other_seed] = [compared.unchanged, compared.other_seed].map(words);
+    writeln!(
+        out,
+        "With the recorded configuration unchanged, {unchanged}: so far these rules can"
+    )?;
+    writeln!(out, "be trusted. With it and another seed, {other_seed}: so much is chance.")
 }
 
 /// The pods for which most would have changed.

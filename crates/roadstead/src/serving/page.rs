@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::answers;
+use super::api::Problem;
 
 /// A file of the page.
 struct File {
@@ -61,8 +62,15 @@ const FILES: &[File] = files![
 
 pub(super) fn routes() -> Router {
     Router::new()
-        .route("/", get(|headers: HeaderMap| async move { show("index.html", &headers) }))
-        .route("/assets/{file}", get(asset))
+        .route(
+            "/",
+            get(|headers: HeaderMap| async move { show("index.html", &headers) }).fallback(refuse),
+        )
+        .route("/assets/{file}", get(asset).fallback(refuse))
+}
+
+async fn refuse() -> Problem {
+    Problem::method_not_allowed("GET, HEAD", "the page takes GET, HEAD only")
 }
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {

@@ -45,12 +45,15 @@ fn files_that_change_are_read_again_and_wrong_ones_change_nothing() {
     write(&folder, "pods.yaml", &pod("web", "1"));
     served.wait_until("what is gone is deleted", |served| served.place("more") != "bound");
     assert_eq!(served.place("web"), "bound");
+    write(&folder, "pods.yaml", &pod("web", "500"));
+    served.wait_until("it asks for more", |served| served.place("web") == "unschedulable");
     let said = served.end();
-    assert!(said.contains("reloaded: 1 created, 0 updated, 0 deleted"), "{said}");
-    assert!(said.contains("reloaded: 0 created, 1 updated, 0 deleted"), "{said}");
+    assert!(said.contains("reloaded: 1 created, 0 updated, 0 replaced, 0 deleted"), "{said}");
+    assert!(said.contains("reloaded: 0 created, 1 updated, 0 replaced, 0 deleted"), "{said}");
     assert!(said.contains("pods.yaml: document 1 (Pod web): spec.containers"), "{said}");
     assert!(said.contains("not reloaded: nothing has changed"), "{said}");
-    assert!(said.contains("reloaded: 0 created, 0 updated, 1 deleted"), "{said}");
+    assert!(said.contains("reloaded: 0 created, 0 updated, 0 replaced, 1 deleted"), "{said}");
+    assert!(said.contains("reloaded: 0 created, 0 updated, 1 replaced, 0 deleted"), "{said}");
 }
 
 #[test]

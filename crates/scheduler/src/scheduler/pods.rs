@@ -38,7 +38,7 @@ impl<V: Observer> Scheduler<V> {
 
     /// The cluster shows that a pod is gone.
     pub fn pod_gone(&mut self, key: &PodKey, now: Time) {
-        let Some(known) = self.queue.policy_mut().pods.remove(key) else { return };
+        let Some(known) = self.queue.policy_mut().forget_pod(key) else { return };
         let pod = known.pod;
         self.tell_preemption(|preempting| preempting.on_leaving(&pod.uid));
         if pod.node_name.is_some() {

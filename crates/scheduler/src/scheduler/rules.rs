@@ -1,6 +1,7 @@
 //! What the queue asks the scheduler.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -15,7 +16,7 @@ use crate::framework::{Calls, Framework, Plugin, PreEnqueue, Run, Status, status
 use crate::listers::Listers;
 
 /// A pod's name: what the queue is keyed by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodKey {
     /// Its namespace.
     pub namespace: Text,
@@ -82,6 +83,8 @@ pub struct Rules {
     pub(super) profiles: Vec<(Text, Arc<Framework>)>,
     pub(super) listers: Listers,
     pub(super) pods: HashMap<PodKey, Known>,
+    /// Those that wait for a scheduler that is none of the profiles.
+    pub(super) unclaimed: BTreeSet<PodKey>,
     plugins: HashMap<(Profile, PluginId), Asked>,
     nodes: HashMap<Text, NodeId>,
     node_names: Vec<Text>,
@@ -134,6 +137,7 @@ impl Rules {
             profiles: profiles.into_iter().map(shared).collect(),
             listers: Listers::default(),
             pods: HashMap::new(),
+            unclaimed: BTreeSet::new(),
             plugins,
             nodes: HashMap::new(),
             node_names: Vec::new(),
@@ -161,7 +165,18 @@ impl Rules {
         let same = self.pods.get(&key).filter(|known| known.pod.uid == pod.uid);
         let incarnation = same.map_or(self.incarnations, |known| known.incarnation);
         self.incarnations += u64::from(same.is_none());
+        if pod.node_name.is_none() && self.profile_of(pod).is_none() {
+            self.unclaimed.insert(key.clone());
+        } else if !self.unclaimed.is_empty() {
+            self.unclaimed.remove(&key);
+        }
         self.pods.insert(key, Known { pod: pod.clone(), incarnation });
+    }
+
+    /// Forgets a pod that is gone.
+    pub(super) fn forget_pod(&mut self, key: &PodKey) -> Option<Known> {
+        self.unclaimed.remove(key);
+        self.pods.remove(key)
     }
 
     /// A known pod as the queue takes it.

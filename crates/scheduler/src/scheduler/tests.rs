@@ -345,7 +345,15 @@ fn pods_of_other_schedulers_are_counted_and_left_alone() {
     c.node("one", "cpu=2 memory=8Gi");
     c.pod("theirs", "cpu=1", json!({"spec": {"schedulerName": "another"}}));
     assert_eq!(c.place("theirs"), None);
+    let unclaimed = |c: &TestCluster| -> Vec<String> {
+        c.scheduler.unclaimed_pods().map(|key| key.name.to_string()).collect()
+    };
+    assert_eq!(unclaimed(&c), ["theirs"]);
+    c.pod("gone", "cpu=1", json!({"spec": {"schedulerName": "another"}}));
+    c.delete("gone");
+    assert_eq!(unclaimed(&c), ["theirs"]);
     c.change("theirs", json!({"spec": {"nodeName": "one"}}));
+    assert!(unclaimed(&c).is_empty(), "it has a node");
     c.pod("ours", "cpu=2", json!({"spec": {"schedulerName": "batch"}}));
     assert_eq!(c.place("ours"), Some(Place::Unschedulable));
     c.after(20);

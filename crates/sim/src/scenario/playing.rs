@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use roadstead_cluster::Object;
 use roadstead_cluster::embedded::Cluster;
+use roadstead_cluster::{ApiError, Object};
 use roadstead_queue::Time;
 
 use super::action::Stage;
@@ -98,15 +98,25 @@ impl Timeline for Play {
     }
 }
 
-/// Makes the pod that is due. One that is refused is the last: the next would be as well.
+/// Makes the pod that is due. One that breaks the rules of its kind is the last: the next would as
+/// well. What else stands against one may pass; of those that are refused in a row, the first is
+/// told.
 fn arrive(generator: &mut Generator, stage: &mut Stage<'_>) {
     let Some(pod) = generator.make() else { return };
     let pod = Object::from(pod);
-    let what = format!("workload {}, which ends here", generator.name());
-    stage.make_namespace(&what, &pod.key());
-    if let Err(error) = stage.cluster.create(stage.now, pod) {
-        generator.end();
-        stage.trouble(&what, error.to_string());
+    let name = generator.name().to_owned();
+    stage.make_namespace(&format!("workload {name}"), &pod.key());
+    match stage.cluster.create(stage.now, pod) {
+        Ok(_) => generator.is_refused = false,
+        Err(error @ (ApiError::Invalid { .. } | ApiError::Unsupported { .. })) => {
+            generator.end();
+            stage.trouble(&format!("workload {name}, which ends here"), error.to_string());
+        }
+        Err(error) => {
+            if !std::mem::replace(&mut generator.is_refused, true) {
+                stage.trouble(&format!("workload {name}, which goes on"), error.to_string());
+            }
+        }
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Generator {
     made: u64,
     /// When the next pod comes, from the start of the scenario.
     next: Option<Duration>,
+    /// Whether its last pod was refused.
+    pub(super) is_refused: bool,
 }
 
 impl Generator {
@@ -63,7 +65,8 @@ impl Generator {
     /// added changes no other.
     pub(super) fn new(workload: &Arc<Workload>, seed: u64) -> Self {
         let random = Random::new(seed ^ hash(&workload.name));
-        let mut new = Self { workload: Arc::clone(workload), random, made: 0, next: None };
+        let workload = Arc::clone(workload);
+        let mut new = Self { workload, random, made: 0, next: None, is_refused: false };
         new.plan(Duration::ZERO);
         new
     }

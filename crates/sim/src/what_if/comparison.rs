@@ -24,6 +24,10 @@ pub struct Comparison {
     pub recorded_evictions: usize,
     /// How many the other would have evicted.
     pub other_evictions: usize,
+    /// What the same rules say of the recorded configuration: how far they can be trusted.
+    pub unchanged: Baseline,
+    /// The same with another seed: how much is chance.
+    pub other_seed: Baseline,
     /// Every pod that waited for a scheduler: what would have changed most comes first.
     pub pods: Vec<PodComparison>,
     /// How the recording ends, if its end was reached.
@@ -32,6 +36,26 @@ pub struct Comparison {
     /// Where the replay as recorded differed, if it did: then none of this can be relied on.
     #[serde(skip)]
     pub difference: Option<Difference>,
+}
+
+/// The recorded configuration, run under the rules by which another one is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Baseline {
+    /// How many pods would have been placed otherwise.
+    pub changed: usize,
+    /// Of how many.
+    pub pods: usize,
+    /// How many would have been evicted.
+    pub evictions: usize,
+}
+
+impl Baseline {
+    pub(super) fn of(compared: &Compared) -> Self {
+        let ChangeCounts { equal, waiting, .. } = compared.counts;
+        let pods = compared.pods.len();
+        Self { changed: pods - equal - waiting, pods, evictions: compared.evictions }
+    }
 }
 
 /// Pods, counted by what would have changed.
@@ -99,14 +123,15 @@ pub struct Placement {
     pub node: String,
 }
 
-impl Comparison {
-    pub(super) fn of(
-        learned: &Learned,
-        course: &Course<'_>,
-        start: Time,
-        ending: Option<Ending>,
-        difference: Option<Difference>,
-    ) -> Self {
+/// What a run came to, beside what was recorded.
+pub(super) struct Compared {
+    pub(super) counts: ChangeCounts,
+    pub(super) pods: Vec<PodComparison>,
+    pub(super) evictions: usize,
+}
+
+impl Compared {
+    pub(super) fn of(learned: &Learned, course: &Course<'_>, start: Time) -> Self {
         let mut counts = ChangeCounts::default();
         let mut pods = Vec::new();
         for record in &learned.pods {
@@ -147,17 +172,12 @@ impl Comparison {
                 .cmp(&(rank(other.change), a))
                 .then_with(|| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)))
         });
-        Self {
-            duration: Seconds::of(learned.end - start),
-            counts,
-            recorded_evictions: learned.lives.values().filter(|life| life.is_evicted).count(),
-            other_evictions: course.evicted,
-            pods: pods.into_iter().map(|(_, compared)| compared).collect(),
-            ending,
-            difference,
-        }
+        let pods = pods.into_iter().map(|(_, compared)| compared).collect();
+        Self { counts, pods, evictions: course.evicted.len() }
     }
+}
 
+impl Comparison {
     /// Whether nothing would have changed.
     #[must_use]
     pub fn is_equal(&self) -> bool {

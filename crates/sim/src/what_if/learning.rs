@@ -1,6 +1,6 @@
-//! What a recorded run teaches: what became of each pod, and how long things took.
+//! What a recorded run teaches: what became of each pod, how long things took, and when the
+//! scheduler was free.
 
-use std::collections::VecDeque;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,11 @@ use roadstead_recording::{ReadError, Recorded, Step};
 use roadstead_scheduler::Command;
 
 use super::claims::Claims;
-use super::pods::{is_finished, is_leaving, node_of};
+use super::lifespans::{Lifespan, Lifespans, kind_of};
+use super::pods::{
+    condition_of, is_finished, is_leaving, is_marked, node_of, nominated_node_of, phase_of,
+};
+use super::sent::{Asked, Came, Sent, SentCommands, median};
 use crate::replay::Replay;
 use crate::statistics::PodRecord;
 
@@ -25,37 +29,59 @@ pub(super) struct Learned {
     pub(super) pods: Vec<PodRecord>,
     /// What became of the pods that the recorded scheduler bound or evicted, by uid.
     pub(super) lives: HashMap<String, Life>,
+    /// How long pods run.
+    pub(super) lifespans: Lifespans,
     /// What became of claims whose volumes it chose.
     pub(super) claims: Claims,
+    /// What it wanted done.
+    pub(super) sent: SentCommands,
     pub(super) delays: Delays,
+    /// How it was after each step.
+    pub(super) moments: Vec<Moment>,
     /// When the first pod was tried: before that, not everything was known.
     pub(super) first_cycle: Option<Time>,
     /// When the recording ends.
     pub(super) end: Time,
 }
 
+/// The recorded scheduler between two steps.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moment {
+    /// Whether it had a pod to try, and had not come to it.
+    pub(super) is_busy: bool,
+    /// From when on it had something to do by time alone.
+    pub(super) due: Option<Time>,
+}
+
 /// What became of a pod.
 #[derive(Default)]
 pub(super) struct Life {
+    kind: String,
     /// The node that the scheduler last wanted it on, if it did.
     wanted: Option<Text>,
     /// When it was first shown on that node.
     pub(super) shown_bound: Option<Time>,
     /// What happened to it there by itself.
     pub(super) course: Vec<Happened>,
-    /// Whether the scheduler evicted it before it had finished.
-    pub(super) is_evicted: bool,
-    /// If so, how long after that it was gone, and the number of the step.
-    pub(super) left: Option<(Duration, u64)>,
-    is_finished: bool,
+    /// How the scheduler evicted it before it had finished, if it did.
+    pub(super) eviction: Option<Eviction>,
+    /// When and how it finished.
+    finished: Option<(Time, String)>,
+    gone: Option<Time>,
+}
+
+/// What came of a wish that a pod leaves.
+pub(super) struct Eviction {
+    pub(super) at: Time,
+    pub(super) marked: Option<Came>,
+    pub(super) leaving: Option<Came>,
+    pub(super) gone: Option<Came>,
 }
 
 /// Something that happened to a pod on its node.
 pub(super) struct Happened {
-    /// How long after it was shown there.
-    pub(super) after: Duration,
-    /// The number of the step, which decides what comes first at one time.
-    pub(super) step: u64,
+    /// When, from when it was shown there.
+    pub(super) came: Came,
     /// What it was like, or nothing if it was gone.
     pub(super) pod: Option<Arc<Pod>>,
 }
@@ -66,9 +92,19 @@ impl Life {
         self.shown_bound.is_some()
     }
 
+    pub(super) fn is_evicted(&self) -> bool {
+        self.eviction.is_some()
+    }
+
     /// Whether its end, if it was recorded, follows from where and when it was placed.
     pub(super) fn ends_by_itself(&self) -> bool {
-        self.is_finished || self.is_evicted
+        self.finished.is_some() || self.is_evicted()
+    }
+
+    /// For how long it ran at least, if it is not known how long it would have.
+    pub(super) fn ran_at_least(&self, end: Time) -> Option<Duration> {
+        let is_open = self.finished.is_none() && (self.is_evicted() || self.gone.is_none());
+        is_open.then(|| self.gone.unwrap_or(end) - self.shown_bound.unwrap_or(end))
     }
 }
 
@@ -79,6 +115,8 @@ pub(super) struct Delays {
     pub(super) bound: Duration,
     /// Until the pod was shown on its node.
     pub(super) shown: Duration,
+    /// Until a change of a status was shown.
+    pub(super) patched: Duration,
     /// Until a write was answered.
     pub(super) written: Duration,
     /// Until an eviction was answered.
@@ -95,63 +133,35 @@ impl Learned {
         replay: &mut Replay<(), R>,
         until: Option<Time>,
     ) -> Result<Self, ReadError> {
-        let mut student = Student::default();
+        let mut learned = Self::default();
         while let Some((recorded, commands)) = replay.step_until(until)? {
-            student.see(&recorded);
-            commands.iter().for_each(|command| student.hear(command, recorded.at));
+            learned.see(&recorded);
+            commands.iter().for_each(|command| learned.hear(command, recorded.at));
+            let (scheduler, now) = (replay.scheduler(), recorded.at);
+            let due = if scheduler.is_due(now) { Some(now) } else { scheduler.next_wakeup() };
+            learned.moments.push(Moment { is_busy: scheduler.queue().has_next(), due });
         }
-        let Student { mut learned, samples, .. } = student;
-        learned.delays = samples.medians();
+        learned.delays = learned.delays();
         learned.pods = replay.pod_records().to_vec();
         learned.end = until.unwrap_or_else(|| replay.now());
+        learned.learn_lifespans();
         Ok(learned)
     }
-}
 
-/// Looks at a run step by step.
-#[derive(Default)]
-struct Student {
-    learned: Learned,
-    samples: Samples,
-    /// Commands that were not answered, or whose effect was not shown.
-    binds: HashMap<String, Time>,
-    shows: HashMap<String, Time>,
-    writes: HashMap<String, VecDeque<Time>>,
-    evictions: HashMap<String, VecDeque<Time>>,
-    leaving: HashMap<String, Time>,
-    going: HashMap<String, Time>,
-}
-
-#[derive(Default)]
-struct Samples {
-    bound: Vec<Duration>,
-    shown: Vec<Duration>,
-    written: Vec<Duration>,
-    evicted: Vec<Duration>,
-    leaving: Vec<Duration>,
-    gone: Vec<Duration>,
-}
-
-impl Student {
     fn see(&mut self, recorded: &Recorded) {
         let Recorded { number, at, step } = recorded;
+        let when = (*at, *number);
         match step {
-            Step::Set(Object::Pod(pod)) => self.pod_shown(pod, *number, *at),
-            Step::Gone(Object::Pod(pod)) => self.pod_gone(pod, *number, *at),
-            Step::Set(object) => self.learned.claims.shown(object, *number, *at),
-            Step::Bound { uid, result: Ok(()) } => {
-                sample(&mut self.samples.bound, self.binds.remove(uid.as_str()), *at);
-            }
-            Step::Written { uid, .. } => {
-                let since = self.writes.get_mut(uid.as_str()).and_then(VecDeque::pop_front);
-                sample(&mut self.samples.written, since, *at);
-            }
-            Step::Evicted { preemptor, .. } => {
-                let since = self.evictions.get_mut(preemptor.as_str());
-                sample(&mut self.samples.evicted, since.and_then(VecDeque::pop_front), *at);
+            Step::Set(Object::Pod(pod)) => self.pod_shown(pod, when),
+            Step::Gone(Object::Pod(pod)) => self.pod_gone(pod, when),
+            Step::Set(object) => self.claims.shown(object, *number, *at),
+            Step::Bound { uid, result } => self.sent.answer(Asked::Bind, uid, when, result),
+            Step::Written { uid, result } => self.sent.answer(Asked::Write, uid, when, result),
+            Step::Evicted { preemptor, result } => {
+                self.sent.answer(Asked::Evict, preemptor, when, result);
             }
             Step::Cycle => {
-                self.learned.first_cycle.get_or_insert(*at);
+                self.first_cycle.get_or_insert(*at);
             }
             _ => {}
         }
@@ -160,83 +170,115 @@ impl Student {
     fn hear(&mut self, command: &Command, at: Time) {
         match command {
             Command::Bind { pod, node } => {
-                let uid = pod.uid.to_string();
-                self.learned.lives.entry(uid.clone()).or_default().wanted = Some(node.clone());
-                self.binds.insert(uid.clone(), at);
-                self.shows.insert(uid, at);
+                self.life(&pod.uid).wanted = Some(node.clone());
+                self.sent.send(Asked::Bind, &pod.uid, Sent::new(at, Some(node.clone()), None));
             }
             Command::Write { for_pod, write } => {
-                self.learned.claims.written(write, at);
-                self.writes.entry(for_pod.uid.to_string()).or_default().push_back(at);
+                self.claims.written(write, at);
+                self.sent.send(Asked::Write, &for_pod.uid, Sent::new(at, None, None));
+            }
+            Command::PatchStatus { pod, condition, nominated_node } => {
+                let sent = Sent::new(at, nominated_node.clone(), condition.as_ref());
+                self.sent.send(Asked::Patch, &pod.uid, sent);
             }
             Command::Evict { victim, preemptor } => {
-                let life = self.learned.lives.entry(victim.uid.to_string()).or_default();
-                life.is_evicted |= !life.is_finished;
-                self.evictions.entry(preemptor.uid.to_string()).or_default().push_back(at);
-                self.leaving.entry(victim.uid.to_string()).or_insert(at);
-                self.going.entry(victim.uid.to_string()).or_insert(at);
+                self.sent.send(Asked::Evict, &preemptor.uid, Sent::new(at, None, None));
+                let life = self.life(&victim.uid);
+                if life.finished.is_none() {
+                    let new = Eviction { at, marked: None, leaving: None, gone: None };
+                    life.eviction.get_or_insert(new);
+                }
             }
-            Command::PatchStatus { .. } | Command::RecordEvent(_) => {}
+            Command::RecordEvent(_) => {}
         }
     }
 
-    fn pod_shown(&mut self, pod: &Arc<Pod>, step: u64, at: Time) {
+    fn life(&mut self, uid: &Text) -> &mut Life {
+        self.lives.entry_ref(uid.as_str()).or_default()
+    }
+
+    fn pod_shown(&mut self, pod: &Arc<Pod>, (at, step): (Time, u64)) {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        if is_leaving(pod) {
-            sample(&mut self.samples.leaving, self.leaving.remove(uid), at);
+        let Some(node) = node_of(pod) else {
+            let nominated = nominated_node_of(pod);
+            self.sent.show_status(uid, (at, step), nominated, condition_of(pod));
+            return;
+        };
+        let Some(life) = self.lives.get_mut(uid) else { return };
+        if let Some(eviction) = &mut life.eviction {
+            let came = Some(Came { after: at - eviction.at, step });
+            if is_leaving(pod) {
+                eviction.leaving = eviction.leaving.or(came);
+            } else if is_marked(pod) {
+                eviction.marked = eviction.marked.or(came);
+            }
         }
-        let Some(life) = self.learned.lives.get_mut(uid) else { return };
-        let Some(node) = node_of(pod) else { return };
         match life.shown_bound {
             None if life.wanted.as_deref() == Some(node) => {
                 life.shown_bound = Some(at);
-                sample(&mut self.samples.shown, self.shows.remove(uid), at);
+                life.kind = kind_of(pod);
+                self.sent.show_bound(uid, (at, step));
             }
             // By somebody else.
             None => {}
             Some(since) => {
-                life.is_finished |= is_finished(pod);
+                if is_finished(pod) {
+                    life.finished.get_or_insert_with(|| (at, phase_of(pod).to_owned()));
+                }
                 // That it leaves is told at its own time, and an eviction follows from a decision.
-                if !is_leaving(pod) && !life.is_evicted {
-                    let pod = Some(Arc::clone(pod));
-                    life.course.push(Happened { after: at - since, step, pod });
+                if !is_leaving(pod) && life.eviction.is_none() {
+                    let came = Came { after: at - since, step };
+                    life.course.push(Happened { came, pod: Some(Arc::clone(pod)) });
                 }
             }
         }
     }
 
-    fn pod_gone(&mut self, pod: &Arc<Pod>, step: u64, at: Time) {
+    fn pod_gone(&mut self, pod: &Arc<Pod>, (at, step): (Time, u64)) {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let evicted = self.going.remove(uid);
-        sample(&mut self.samples.gone, evicted, at);
-        let Some(life) = self.learned.lives.get_mut(uid) else { return };
-        life.left = evicted.map(|evicted| (at - evicted, step));
+        let Some(life) = self.lives.get_mut(uid) else { return };
+        life.gone = Some(at);
+        if let Some(eviction) = &mut life.eviction {
+            eviction.gone = Some(Came { after: at - eviction.at, step });
+        }
         if let Some(since) = life.shown_bound
-            && life.is_finished
+            && life.finished.is_some()
         {
-            life.course.push(Happened { after: at - since, step, pod: None });
+            life.course.push(Happened { came: Came { after: at - since, step }, pod: None });
         }
     }
-}
 
-impl Samples {
-    fn medians(self) -> Delays {
+    fn learn_lifespans(&mut self) {
+        for life in self.lives.values().filter(|life| !life.is_evicted()) {
+            let Some((shown, (finished, phase))) = life.shown_bound.zip(life.finished.as_ref())
+            else {
+                continue;
+            };
+            let lifespan = Lifespan {
+                finished: *finished - shown,
+                cleared: life.gone.map(|gone| gone - *finished),
+                phase: phase.clone(),
+            };
+            self.lifespans.add(&life.kind, lifespan);
+        }
+        self.lifespans.sort();
+    }
+
+    fn delays(&self) -> Delays {
+        let evictions = || self.lives.values().filter_map(|life| life.eviction.as_ref());
+        let usual = |came: fn(&Eviction) -> Option<Came>| {
+            median(evictions().filter_map(came).map(|came| came.after).collect())
+        };
+        let answer = |asked| self.sent.usual_answer(asked).unwrap_or_default();
+        let showing = |asked| self.sent.usual_showing(asked).unwrap_or_default();
         Delays {
-            bound: median(self.bound).unwrap_or_default(),
-            shown: median(self.shown).unwrap_or_default(),
-            written: median(self.written).unwrap_or_default(),
-            evicted: median(self.evicted).unwrap_or_default(),
-            leaving: median(self.leaving).unwrap_or_default(),
-            gone: median(self.gone),
+            bound: answer(Asked::Bind),
+            shown: showing(Asked::Bind),
+            patched: showing(Asked::Patch),
+            written: answer(Asked::Write),
+            evicted: answer(Asked::Evict),
+            leaving: usual(|eviction| eviction.leaving).unwrap_or_default(),
+            gone: usual(|eviction| eviction.gone),
         }
     }
-}
-
-fn sample(samples: &mut Vec<Duration>, since: Option<Time>, now: Time) {
-    samples.extend(since.map(|since| now - since));
-}
-
-fn median(mut samples: Vec<Duration>) -> Option<Duration> {
-    samples.sort_unstable();
-    samples.get(samples.len() / 2).copied()
 }

@@ -17,9 +17,33 @@ pub(super) fn is_leaving(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
+pub(super) fn phase_of(pod: &Pod) -> &str {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+}
+
 pub(super) fn is_finished(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
+    matches!(phase_of(pod), "Succeeded" | "Failed")
+}
+
+pub(super) fn nominated_node_of(pod: &Pod) -> Option<&str> {
+    let node = pod.status.as_ref()?.nominated_node_name.as_deref();
+    node.filter(|node| !node.is_empty())
+}
+
+/// Why a scheduler says that it waits, and in which words.
+pub(super) fn condition_of(pod: &Pod) -> Option<(&str, &str)> {
+    let condition = condition(pod, "PodScheduled").filter(|it| it.status == "False")?;
+    Some((condition.reason.as_deref()?, condition.message.as_deref()?))
+}
+
+/// Whether it has the mark of whom a more urgent one needs the room of.
+pub(super) fn is_marked(pod: &Pod) -> bool {
+    condition(pod, "DisruptionTarget").is_some_and(|it| it.status == "True")
+}
+
+fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    conditions.find(|condition| condition.type_ == kind)
 }
 
 /// How long the pod may take to stop.
@@ -82,6 +106,11 @@ pub(super) fn marked(pod: &Arc<Pod>, now: Time) -> Arc<Pod> {
         };
         set_condition(pod, condition, now);
     })
+}
+
+/// The pod after it has finished.
+pub(super) fn finished(pod: &Arc<Pod>, phase: &str) -> Arc<Pod> {
+    changed(pod, |pod| pod.status.get_or_insert_default().phase = Some(phase.to_owned()))
 }
 
 /// The pod on its way out.

@@ -1,6 +1,7 @@
 //! The same inputs under another configuration.
 
 use std::io::Cursor;
+use std::time::Duration;
 
 use roadstead_cluster::embedded::{self, Cluster};
 use roadstead_cluster::manifests;
@@ -9,8 +10,8 @@ use roadstead_recording::{Header, Reader, Source};
 use roadstead_scheduler::Registry;
 use roadstead_scheduler::config::SchedulerConfiguration;
 use roadstead_sim::{
-    ChangeCounts, Comparison, Config, Faults, Placement, PlacementChange, PodComparison, Setup,
-    Simulation, Timeline, setup_of, setup_with, what_if,
+    Baseline, ChangeCounts, Comparison, Config, Delay, Faults, Placement, PlacementChange,
+    PodComparison, Setup, Setups, Simulation, Timeline, setup_of, setup_with, what_if,
 };
 
 use crate::testing::{reader, record_simulation, record_with, seeds};
@@ -42,12 +43,35 @@ fn what_follows_from_an_eviction_comes_only_with_one() {
     assert!(changes_nothing(264).other_evictions > 1);
 }
 
+#[test]
+fn the_same_configuration_changes_nothing_where_everything_takes_its_own_time() {
+    let delay = |most| Delay { least: Duration::from_millis(1), most: Duration::from_millis(most) };
+    let mut placed = 0;
+    for seed in 0..6 {
+        let faults = Faults {
+            command_delay: delay(400),
+            answer_delay: delay(700),
+            watch_delay: delay(300),
+            ..Faults::default()
+        };
+        let (_, bytes) = record_with("delayed", seed, faults);
+        placed += nothing_changes(seed, bytes).counts.equal;
+    }
+    assert!(placed > 20, "{placed} placed");
+}
+
 fn changes_nothing(seed: u64) -> Comparison {
     let (_, bytes) = record_with("same", seed, Faults::default());
+    nothing_changes(seed, bytes)
+}
+
+fn nothing_changes(seed: u64, bytes: Vec<u8>) -> Comparison {
     let compared = compare(reader(bytes), None);
     let changed: Vec<&PodComparison> = compared.pods.iter().filter(is_changed).collect();
     assert!(changed.is_empty(), "seed {seed}: {changed:?}");
     assert_eq!(compared.other_evictions, compared.recorded_evictions, "seed {seed}");
+    let Baseline { changed, evictions, .. } = compared.unchanged;
+    assert_eq!((changed, evictions), (0, compared.recorded_evictions), "seed {seed}");
     compared
 }
 
@@ -198,7 +222,7 @@ fn is_changed(pod: &&PodComparison) -> bool {
 fn compare(reader: Reader<Cursor<Vec<u8>>>, other: Option<&str>) -> Comparison {
     let registry = Registry::default();
     let recorded = || setup_of(reader.header(), "run.rec", &registry).expect("the defaults");
-    let setup = match other {
+    let other = match other {
         Some(text) => {
             let read = SchedulerConfiguration::read("other.yaml", text, registry.known());
             let configuration = read.expect("it is fine");
@@ -206,6 +230,6 @@ fn compare(reader: Reader<Cursor<Vec<u8>>>, other: Option<&str>) -> Comparison {
         }
         None => recorded(),
     };
-    let first = recorded();
-    what_if(reader, first, setup, None).expect("it is whole")
+    let setups = Setups { recorded: [recorded(), recorded(), recorded()], other };
+    what_if(reader, setups, None).expect("it is whole")
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use roadstead_cluster::embedded::{self, Binding, Cluster, RUN_SECONDS};
+use roadstead_cluster::manifests;
 use roadstead_queue::Time;
 use roadstead_sim::{Scenario, StartingAt, Timeline};
 
@@ -283,11 +284,32 @@ fn what_cannot_be_done_is_told_and_the_rest_goes_on() {
             "at 1s: cordon: nodes \"gone\" not found",
             "at 1s: uncordon: no node has these labels",
             "at 2s: scale: jobs \"default/none\" not found",
-            "at 3s: workload w, which ends here: pods \"default/w-0\" is forbidden: no \
+            "at 3s: workload w, which goes on: pods \"default/w-0\" is forbidden: no \
              PriorityClass with name high was found",
         ]
     );
     assert_eq!(stage.taints("pier-0"), ["node.kubernetes.io/unschedulable:NoSchedule"]);
+}
+
+#[test]
+fn a_workload_goes_on_when_what_stood_against_its_pods_has_passed() {
+    let mut stage = Stage::new(
+        "
+  workloads:
+  - name: w
+    count: 6
+    arrivals: {constant: {rate: 1/s}}
+    template: {spec: {priorityClassName: high}}
+",
+    );
+    stage.until(3);
+    let class = r#"{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                    "metadata": {"name": "high"}, "value": 9}"#;
+    let loaded = stage.cluster.load(stage.now, manifests::parse("class.json", class));
+    assert_eq!(loaded.loaded, 1);
+    stage.until(20);
+    assert_eq!(stage.names(), ["w-4", "w-5"], "the one of the third second came too soon");
+    assert_eq!(stage.troubles.len(), 1, "{:?}", stage.troubles);
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) struct Files {
     /// What the cluster has of them.
     applied: Vec<Document>,
     stamps: Stamps,
+    /// What was said of what is left out.
+    told: BTreeSet<String>,
 }
 
 /// When each file was written last, and how long it is.
@@ -33,6 +35,7 @@ type Stamps = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 pub(super) struct Reloaded {
     pub(super) created: usize,
     pub(super) updated: usize,
+    pub(super) replaced: usize,
     pub(super) deleted: usize,
     /// Whether everything starts over.
     pub(super) starts_over: bool,
@@ -42,13 +45,15 @@ impl Files {
     /// Reads files and folders; without any, the harbour.
     pub(super) fn read(paths: &[PathBuf], given_seed: Option<u64>) -> Result<Self, Error> {
         let stamps = stamps(paths);
-        let (input, scenarios) = read(paths)?;
+        let mut told = BTreeSet::new();
+        let (input, scenarios) = read(paths, &mut told)?;
         if input.manifests.documents.is_empty() && input.scenarios.is_empty() {
             let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             return Err(Error::NoObjects(names.join(", ")));
         }
         let paths = paths.to_vec();
-        let files = Self { paths, given_seed, input, scenarios, applied: Vec::new(), stamps };
+        let applied = Vec::new();
+        let files = Self { paths, given_seed, input, scenarios, applied, stamps, told };
         // What the cluster would refuse is told before anything starts.
         let mut cluster = Cluster::new(super::behaviour(files.seed()));
         let manifests = files.input.manifests.clone();
@@ -88,7 +93,7 @@ impl Files {
         now: Time,
         cluster: &mut Cluster,
     ) -> Result<(Reloaded, Option<Box<dyn Timeline>>), Error> {
-        let (input, scenarios) = read(&self.paths)?;
+        let (input, scenarios) = read(&self.paths, &mut self.told)?;
         if scenarios != self.scenarios {
             let mut trial = Cluster::new(super::behaviour(self.seed()));
             if let Err(problems) = trial.apply(now, input.manifests.clone(), &[]) {
@@ -115,28 +120,37 @@ impl Files {
         }
         self.input = input;
         self.applied = documents;
-        let (created, updated) = (applied.created.len(), applied.updated.len());
-        Ok((Reloaded { created, updated, deleted, starts_over: false }, None))
+        let reloaded = Reloaded {
+            created: applied.created.len(),
+            updated: applied.updated.len(),
+            replaced: applied.replaced.len(),
+            deleted,
+            starts_over: false,
+        };
+        Ok((reloaded, None))
     }
 }
 
 /// Manifests and scenarios, and the text of the latter.
-fn read(paths: &[PathBuf]) -> Result<(Input, Vec<String>), Error> {
+///
+/// What is left out is told once: `told` has what was.
+fn read(paths: &[PathBuf], told: &mut BTreeSet<String>) -> Result<(Input, Vec<String>), Error> {
     let found = match paths {
         [] => manifests::parse("harbour.yaml", HARBOUR),
         paths => manifests::read(paths, &mut io::stdin()),
     };
     let scenarios = found.own.iter().map(|own| own.text.clone()).collect();
     let input = Input::sort_out(found).map_err(Error::Scenarios)?;
-    let Manifests { problems, unknown_kinds, ignored_fields, .. } = &input.manifests;
+    let Manifests { problems, left_out, ignored_fields, .. } = &input.manifests;
     if !problems.is_empty() {
         return Err(Error::Manifests(Listed(problems.clone())));
     }
-    for kind in unknown_kinds {
-        tracing::warn!(kind, "objects of a kind that is not simulated are left out");
-    }
-    for field in ignored_fields {
-        tracing::warn!(field, "a field that is not known is ignored");
+    let left_out = left_out.iter().map(|left_out| format!("{left_out}: they are left out"));
+    let ignored = ignored_fields.iter().map(|field| format!("{field}: not known, and ignored"));
+    for warning in left_out.chain(ignored) {
+        if told.insert(warning.clone()) {
+            tracing::warn!("{warning}");
+        }
     }
     Ok((input, scenarios))
 }

@@ -90,11 +90,12 @@ impl Keeping {
         }
         let Self { cluster, files, .. } = self;
         match cluster.with(|cluster, now| files.reload(now, cluster)) {
-            Ok((Reloaded { created, updated, deleted, starts_over }, timeline)) => {
+            Ok((Reloaded { created, updated, replaced, deleted, starts_over }, timeline)) => {
                 match starts_over {
                     true => eprintln!("reloaded: a scenario has changed, and starts over"),
                     false => eprintln!(
-                        "reloaded: {created} created, {updated} updated, {deleted} deleted"
+                        "reloaded: {created} created, {updated} updated, {replaced} replaced, \
+                         {deleted} deleted"
                     ),
                 }
                 if let Some(timeline) = timeline {

@@ -57,7 +57,11 @@ impl Hand {
                 cluster.with(|cluster, now| cluster.delete(now, &key, &DeleteOptions::default()));
             match deleted {
                 Ok(()) => Ok(words(&key)),
-                Err(error) if error.is_not_found() => Err(Refusal::NotFound(error.to_string())),
+                Err(error) if error.is_not_found() => {
+                    let mut words = words(&key);
+                    words[..1].make_ascii_lowercase();
+                    Err(Refusal::NotFound(format!("there is no {words}")))
+                }
                 Err(error) => Err(Refusal::Conflict(error.to_string())),
             }
         })
@@ -70,12 +74,7 @@ impl Changes for Hand {
         self.act(move |cluster| {
             let found = manifests::parse("manifests", &text);
             let mut wrong: Vec<String> = Vec::new();
-            wrong.extend(
-                found
-                    .unknown_kinds
-                    .iter()
-                    .map(|kind| format!("{kind}: the cluster keeps no objects of this kind")),
-            );
+            wrong.extend(found.left_out.iter().map(ToString::to_string));
             wrong.extend(found.own.iter().map(|own| {
                 format!(
                     "{} {}: only files that were given to serve have these",

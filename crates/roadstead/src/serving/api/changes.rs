@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::parameters::{self, Parameters, Segments};
 use super::problem::Problem;
-use super::stage::{Changes, Manifests};
+use super::stage::{Changes, Manifests, Mode};
 use super::{Api, ok};
 
 pub(super) async fn apply(
@@ -36,7 +36,7 @@ pub(super) async fn apply(
     if let Manifests::Json(text) = &manifests {
         // One object: a list of them is one too, of kind List.
         serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text)
-            .map_err(|error| Problem::bad_request(format!("the body: {error}")))?;
+            .map_err(parameters::wrong_body)?;
     }
     Ok(ok(&changes.apply(manifests).await?))
 }
@@ -67,8 +67,16 @@ pub(super) async fn delete_pod(
 }
 
 fn changes(api: &Api, allow: &'static str) -> Result<Arc<dyn Changes>, Problem> {
-    let message = "this cluster is not changed here: only `roadstead serve` has one of its own; use \
-                   kubectl";
+    let message = match api.stage.standing().mode {
+        Mode::Replay => {
+            "a recording is shown here, which nobody changes: `roadstead serve` has a \
+                         cluster that can be changed"
+        }
+        _ => {
+            "this cluster is not changed here: only `roadstead serve` has one of its own; use \
+              kubectl"
+        }
+    };
     api.stage.changes().ok_or_else(|| Problem::method_not_allowed(allow, message))
 }
 

@@ -19,20 +19,18 @@ impl Parameters {
     fn parse(query: &str) -> Result<Self, Problem> {
         if query.len() > LONGEST_QUERY {
             let problem = format!("the query: must be at most {LONGEST_QUERY} bytes");
-            return Err(Problem::bad_request(problem));
+            return Err(Problem::bad_request(problem).about("query"));
         }
         let mut all = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode(name)
-                .ok_or_else(|| Problem::bad_request("the query: a name is not readable"))?;
-            let value = decode(value).ok_or_else(|| {
-                let problem = format!("{}: must be percent-encoded UTF-8", shown(&name));
-                Problem::bad_request(problem)
+            let name = decode(name).ok_or_else(|| {
+                Problem::bad_request("the query: a name is not readable").about("query")
             })?;
+            let value =
+                decode(value).ok_or_else(|| wrong(&name, "must be percent-encoded UTF-8"))?;
             if all.iter().any(|(known, _)| *known == name) {
-                let problem = format!("{}: is given more than once", shown(&name));
-                return Err(Problem::bad_request(problem));
+                return Err(wrong(&name, "is given more than once"));
             }
             all.push((name, value));
         }
@@ -47,8 +45,7 @@ impl Parameters {
             [] => "there are none here".to_owned(),
             known => format!("there are {}", known.join(", ")),
         };
-        let problem = format!("{}: is not a parameter; {expected}", shown(name));
-        Err(Problem::bad_request(problem))
+        Err(wrong(name, &format!("is not a parameter; {expected}")))
     }
 
     /// A text to look for; an empty one is as good as none.
@@ -113,7 +110,8 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for Segments<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let unreadable = || Problem::bad_request("the path: must be percent-encoded UTF-8");
+        let unreadable =
+            || Problem::bad_request("the path: must be percent-encoded UTF-8").about("path");
         let found =
             RawPathParams::from_request_parts(parts, state).await.map_err(|_| unreadable())?;
         let mut names = Vec::new();
@@ -123,7 +121,7 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for Segments<N> {
                     "the path's {part}: must be at most {LONGEST_VALUE} characters long, and none \
                      a control character"
                 );
-                return Err(Problem::bad_request(problem));
+                return Err(Problem::bad_request(problem).about("path"));
             }
             names.push(value.to_owned());
         }
@@ -184,11 +182,21 @@ pub(super) fn body(body: Result<Bytes, BytesRejection>) -> Result<String, Proble
         StatusCode::PAYLOAD_TOO_LARGE => {
             let most = crate::serving::BODY_SIZE / 1024;
             let problem = format!("the body: must be at most {most} KiB; send it in parts");
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, problem).about("body")
         }
-        _ => Problem::bad_request("the body: did not arrive whole"),
+        _ => wrong_body("did not arrive whole"),
     })?;
-    String::from_utf8(body.into()).map_err(|_| Problem::bad_request("the body: must be UTF-8"))
+    String::from_utf8(body.into()).map_err(|_| wrong_body("must be UTF-8"))
+}
+
+pub(super) fn wrong_body(message: impl Display) -> Problem {
+    Problem::bad_request(format!("the body: {message}")).about("body")
+}
+
+/// A parameter is wrong, whose name is what somebody sent.
+fn wrong(name: &str, message: &str) -> Problem {
+    let problem = Problem::bad_request(format!("{}: {message}", shown(name)));
+    problem.about(name.chars().take(MOST_SHOWN).collect::<String>())
 }
 
 /// A value to be spoken of, cut if it is long.

@@ -1,5 +1,7 @@
 //! Errors of the API, all in one shape.
 
+use std::borrow::Cow;
+
 use axum::response::{IntoResponse, Response};
 use http::header::ALLOW;
 use http::{HeaderValue, StatusCode};
@@ -14,7 +16,7 @@ use crate::serving::Unavailable;
 pub(in crate::serving) struct Problem {
     status: StatusCode,
     message: String,
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
     allow: Option<&'static str>,
 }
 
@@ -29,7 +31,7 @@ struct Error<'a> {
     reason: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'static str>,
+    field: Option<&'a str>,
 }
 
 impl Problem {
@@ -39,8 +41,12 @@ impl Problem {
 
     /// A parameter or field is wrong.
     pub(super) fn field(field: &'static str, message: impl std::fmt::Display) -> Self {
-        let message = format!("{field}: {message}");
-        Self { field: Some(field), ..Self::new(StatusCode::BAD_REQUEST, message) }
+        Self::bad_request(format!("{field}: {message}")).about(field)
+    }
+
+    /// The same, said to be about that parameter, or the `body`, the `path` or the `query`.
+    pub(super) fn about(self, field: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: Some(field.into()), ..self }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -52,7 +58,10 @@ impl Problem {
     }
 
     /// The path is there, and takes these methods only.
-    pub(super) fn method_not_allowed(allow: &'static str, message: impl Into<String>) -> Self {
+    pub(in crate::serving) fn method_not_allowed(
+        allow: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
         let problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, message);
         Self { allow: Some(allow), ..problem }
     }
@@ -71,7 +80,7 @@ impl From<Unavailable> for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Wrong(problems) => Self::bad_request(problems.join("\n")),
+            Refusal::Wrong(problems) => Self::bad_request(problems.join("\n")).about("body"),
             Refusal::NotFound(message) => Self::not_found(message),
             Refusal::Conflict(message) => Self::new(StatusCode::CONFLICT, message),
             Refusal::Unavailable(message) => Self::unavailable(message),
@@ -82,8 +91,8 @@ impl From<Refusal> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { status, message, field, allow } = self;
-        let error =
-            Error { code: status.as_u16(), reason: reason(status), message: &message, field };
+        let (code, field) = (status.as_u16(), field.as_deref());
+        let error = Error { code, reason: reason(status), message: &message, field };
         let mut response = answer(status, &Body { error });
         if let Some(allow) = allow {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
@@ -99,6 +108,7 @@ fn reason(status: StatusCode) -> &'static str {
         StatusCode::FORBIDDEN => "Forbidden",
         StatusCode::NOT_FOUND => "NotFound",
         StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
+        StatusCode::REQUEST_TIMEOUT => "RequestTimeout",
         StatusCode::CONFLICT => "Conflict",
         StatusCode::PAYLOAD_TOO_LARGE => "PayloadTooLarge",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",

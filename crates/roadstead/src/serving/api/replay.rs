@@ -36,8 +36,7 @@ pub(super) async fn seek(
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
     }
     let body = parameters::body(body)?;
-    let Wanted { at } = serde_json::from_str(&body)
-        .map_err(|error| Problem::bad_request(format!("the body: {error}")))?;
+    let Wanted { at } = serde_json::from_str(&body).map_err(parameters::wrong_body)?;
     let span = replay.span();
     // Also false for what is not a number.
     if !(span.from..=span.to).contains(&at) {

@@ -23,6 +23,7 @@ struct Status {
     nodes: usize,
     bound_total: u64,
     attempts_total: u64,
+    unclaimed: Unclaimed,
     can_change: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<Span>,
@@ -40,7 +41,7 @@ pub(super) async fn show(
 pub(super) async fn status(api: &Api) -> Result<Response, Problem> {
     let stage = &api.stage;
     let known = stage.ask(|scheduler, now| Known::of(scheduler, now.as_nanos())).await?;
-    let Known { now, schedulers, counts, nodes, bound_total, attempts_total } = known;
+    let Known { now, schedulers, counts, nodes, bound_total, attempts_total, unclaimed } = known;
     Ok(ok(&Status {
         standing: stage.standing(),
         version: env!("CARGO_PKG_VERSION"),
@@ -50,6 +51,7 @@ pub(super) async fn status(api: &Api) -> Result<Response, Problem> {
         nodes,
         bound_total,
         attempts_total,
+        unclaimed,
         can_change: stage.changes().is_some(),
         replay: stage.replay().map(|replay| replay.span()),
     }))
@@ -63,7 +65,39 @@ struct Known {
     nodes: usize,
     bound_total: u64,
     attempts_total: u64,
+    unclaimed: Unclaimed,
 }
+
+/// Pods that wait for a scheduler that is not here.
+#[derive(Serialize)]
+struct Unclaimed {
+    total: usize,
+    /// The first of them.
+    pods: Vec<UnclaimedPod>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UnclaimedPod {
+    namespace: String,
+    name: String,
+    scheduler_name: String,
+}
+
+impl Unclaimed {
+    fn of(scheduler: &Observed) -> Self {
+        let all = scheduler.unclaimed_pods();
+        let total = all.len();
+        let pods = all.take(MOST_UNCLAIMED).map(|key| UnclaimedPod {
+            namespace: key.namespace.to_string(),
+            name: key.name.to_string(),
+            scheduler_name: scheduler.scheduler_of(key).unwrap_or_default().to_owned(),
+        });
+        Self { total, pods: pods.collect() }
+    }
+}
+
+const MOST_UNCLAIMED: usize = 10;
 
 impl Known {
     fn of(scheduler: &Observed, now: u64) -> Self {
@@ -75,6 +109,7 @@ impl Known {
             nodes: scheduler.cache().nodes_unordered().len(),
             bound_total: totals.bound,
             attempts_total: totals.attempts,
+            unclaimed: Unclaimed::of(scheduler),
         }
     }
 }
