@@ -1,6 +1,7 @@
 //! What the queue knows of one item.
 
 use std::hash::Hash;
+use std::time::Duration;
 
 use crate::backoff::Backoff;
 use crate::index::KeyHash;
@@ -16,6 +17,8 @@ pub(crate) struct Entry<T> {
     pub(crate) item: T,
     pub(crate) record: Record,
     pub(crate) spot: Spot,
+    /// When it came to where it is: so long after the record's timestamp.
+    pub(crate) entered: Millis,
 }
 
 /// The one thing that says where an entry is.
@@ -40,6 +43,21 @@ pub(crate) enum Spot {
         cycle: u32,
         deleted: bool,
     },
+}
+
+/// A duration in whole milliseconds, exact for hours, and to a second or so for a year.
+// Four bytes, which would be padding otherwise; and an integer of them would end after 50 days.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Millis(f32);
+
+impl Millis {
+    fn of(duration: Duration) -> Self {
+        Self(duration.as_millis() as f32)
+    }
+
+    fn get(self) -> Duration {
+        Duration::from_millis(self.0 as u64)
+    }
 }
 
 /// Where an attempt is in the log of events, while events are kept for it.
@@ -101,6 +119,23 @@ impl Record {
     }
 }
 
+impl<T> Entry<T> {
+    /// An item on its way to its first place.
+    pub(crate) fn new(item: T, record: Record) -> Self {
+        Self { item, record, spot: Spot::Nowhere, entered: Millis::default() }
+    }
+
+    /// When it came to where it is.
+    pub(crate) fn since(&self) -> Time {
+        self.record.timestamp + self.entered.get()
+    }
+
+    /// It came to where it is.
+    pub(crate) fn enter(&mut self, now: Time) {
+        self.entered = Millis::of(now - self.record.timestamp);
+    }
+}
+
 impl<T: Item> Entry<T> {
     pub(crate) fn backoff_end(&self, rule: &Backoff) -> Option<Time> {
         let record = &self.record;
@@ -138,5 +173,29 @@ impl<T: Item> Hash for Identity<'_, T> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.0.key().hash(state);
         self.0.incarnation().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_an_item_came_to_its_place_takes_no_memory_of_its_own() {
+        let [record, spot] = [size_of::<Record>(), size_of::<Spot>()];
+        assert_eq!((record, spot), (48, 12));
+        assert_eq!(size_of::<Entry<u64>>(), 8 + record + spot + 4);
+        assert_eq!(size_of::<Entry<u64>>() % align_of::<Entry<u64>>(), 0);
+    }
+
+    #[test]
+    fn durations_of_hours_are_exact_and_longer_ones_nearly() {
+        let day = 24 * 3600 * 1_000;
+        for (millis, off_by) in [(0, 0), (103, 0), (4 * 3_600_000 + 1, 0), (day + 1, 4)] {
+            let kept = Millis::of(Duration::from_millis(millis)).get().as_millis();
+            assert!(kept.abs_diff(millis.into()) <= off_by, "{millis}: {kept}");
+        }
+        let year = Duration::from_millis(365 * day);
+        assert!(Millis::of(year).get().abs_diff(year) < Duration::from_secs(2));
     }
 }

@@ -158,6 +158,16 @@ impl<R: Read + Seek> Reader<R> {
         self.ending
     }
 
+    /// How many bytes follow the end of a complete recording, once that was reached. They are none
+    /// of it.
+    #[must_use]
+    pub fn bytes_after_end(&self) -> u64 {
+        match self.ending {
+            Some(Ending::Complete) => self.length - self.next,
+            Some(Ending::Cut { .. }) | None => 0,
+        }
+    }
+
     /// When the last step was that can be read, and begins again with the first. Much cheaper than
     /// reading all of them.
     ///

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use roadstead_cluster::api::listening::ListenError;
 use roadstead_cluster::kubernetes::ConnectError;
@@ -13,6 +14,7 @@ use roadstead_sim::openb::TraceError;
 use roadstead_sim::{InputError, ReplayError, RunError, SetupError};
 
 use crate::commands::asking::AskError;
+use crate::print;
 use crate::serving::ServingError;
 
 /// Why the program did not do what it was asked.
@@ -29,8 +31,8 @@ pub(crate) enum Error {
     TraceFiles(usize),
     #[error("error: nothing to schedule: {0} holds no objects and no scenario")]
     NoObjects(String),
-    #[error("error: --explain {name}: there was no such pod{}", did_you_mean(.near))]
-    UnknownPod { name: String, near: Vec<String> },
+    #[error("{0}")]
+    UnknownPods(Listed<UnknownPod>),
     #[error(
         "error: --explain: manifests (-o yaml) have no place for explanations; use -o human or \
          -o json"
@@ -46,6 +48,10 @@ pub(crate) enum Error {
     Record(RecordError),
     #[error("error: {0}")]
     Recording(ReadError),
+    #[error(
+        "error: {0}: the recording is empty: whoever recorded was ended before anything was written"
+    )]
+    EmptyRecording(String),
     #[error("error: {0}")]
     Replay(ReplayError),
     #[error(
@@ -64,7 +70,7 @@ pub(crate) enum Error {
     Extenders,
     #[error("error: {0}")]
     Ask(AskError),
-    #[error("error: --watch: documents (-o json, -o yaml) have no end then; use -o table or wide")]
+    #[error("error: --watch: a document (-o yaml) has no end then; use -o table, wide or json")]
     WatchedDocument,
     #[error("error: {0}")]
     Connect(ConnectError),
@@ -84,6 +90,36 @@ pub(crate) enum Error {
     Output(io::Error),
     #[error("error: cannot print: {0}")]
     Json(serde_json::Error),
+}
+
+/// A pod that was to be explained, and that there was not.
+#[derive(Debug)]
+pub(crate) struct UnknownPod {
+    pub(crate) name: String,
+    /// Names that may have been meant.
+    pub(crate) near: Vec<String>,
+    /// When it comes, if that is later than the time that was asked about.
+    pub(crate) comes: Option<Duration>,
+}
+
+impl UnknownPod {
+    /// An error, if there are some.
+    pub(crate) fn tell(all: Vec<Self>) -> Result<(), Error> {
+        if all.is_empty() { Ok(()) } else { Err(Error::UnknownPods(Listed(all))) }
+    }
+}
+
+impl fmt::Display for UnknownPod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, near, comes } = self;
+        match comes {
+            Some(at) => {
+                let at = print::duration(*at);
+                write!(f, "--explain {name}: it is not there yet; it comes at {at}")
+            }
+            None => write!(f, "--explain {name}: there was no such pod{}", did_you_mean(near)),
+        }
+    }
 }
 
 fn did_you_mean(near: &[String]) -> String {

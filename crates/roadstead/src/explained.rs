@@ -56,6 +56,15 @@ pub(crate) fn key(namespace: &str, name: &str) -> PodKey {
     PodKey { namespace: Text::unshared(namespace), name: Text::unshared(name) }
 }
 
+/// What an option or argument that is `[NAMESPACE/]POD` may be.
+pub(crate) fn parse(written: &str) -> Result<String, String> {
+    let (namespace, name) = split(written, "default");
+    if namespace.is_empty() || name.is_empty() || name.contains('/') {
+        return Err("expected [NAMESPACE/]POD, such as web-0 or shop/web-0".to_owned());
+    }
+    Ok(written.to_owned())
+}
+
 /// The namespace and the name of `[NAMESPACE/]POD`.
 pub(crate) fn split<'a>(written: &'a str, namespace: &'a str) -> (&'a str, &'a str) {
     written.split_once('/').unwrap_or((namespace, written))
@@ -124,5 +133,9 @@ mod tests {
     fn a_name_may_come_with_its_namespace() {
         assert_eq!(split("shop/web", "default"), ("shop", "web"));
         assert_eq!(split("web", "default"), ("default", "web"));
+        assert_eq!(parse("shop/web").as_deref(), Ok("shop/web"));
+        for wrong in ["", "/", "shop/", "/web", "a/b/c"] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

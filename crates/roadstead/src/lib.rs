@@ -103,10 +103,9 @@ pub fn run(registry: &Registry) -> ExitCode {
         Command::Config(command) => command.run(registry, &mut out),
         Command::Completions(command) => command.run(&mut Program::command(), &mut out),
     };
-    let done = done.and_then(|code| {
-        out.flush().map_err(Error::Output)?;
-        Ok(code)
-    });
+    // What was found comes before what went wrong.
+    let flushed = out.flush().map_err(Error::Output);
+    let done = done.and_then(|code| flushed.map(|()| code));
     match done {
         Ok(code) => code.into(),
         // Whoever read the output has seen enough of it.

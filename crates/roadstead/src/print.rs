@@ -10,6 +10,6 @@ mod words;
 pub(crate) use comparison::comparison;
 pub(crate) use manifests::manifests;
 pub(crate) use pods::pods;
-pub(crate) use report::report;
+pub(crate) use report::{check_report, report};
 pub(crate) use summary::summary;
-pub(crate) use words::{bar, duration, number};
+pub(crate) use words::{bar, count, duration, number};

@@ -20,6 +20,7 @@ mod health;
 mod listening;
 mod options;
 mod page;
+mod ports;
 mod process;
 mod requests;
 mod reviews;
@@ -32,32 +33,22 @@ mod tls;
 mod user;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
-use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
 use api::Stage;
-use authentication::Authentication;
-use authorities::Authorities;
-use authorization::Authorization;
-use certificate::Certificate;
 use endpoints::Shown;
-use guard::Guard;
-use listening::{Limits, Listening};
-use reviews::Reviews;
 
 pub(crate) use error::ServingError;
 pub(crate) use health::Health;
 pub(crate) use options::ServingOptions;
+pub(crate) use ports::Ports;
 pub(crate) use process::ProcessMetrics;
 pub(crate) use source::{Answer, Source, Unavailable};
 
@@ -84,71 +75,11 @@ pub(crate) struct Served {
     pub(crate) health: Arc<Health>,
     /// Metrics of the process.
     pub(crate) process: Arc<ProcessMetrics>,
-    /// The cluster that is asked who asks and whether they may. Without one, only what is always
-    /// allowed is answered on the secure port.
-    pub(crate) cluster: Option<Client>,
     /// Other routes, under the same authorisation.
     pub(crate) more: Router,
 }
 
 impl Serving {
-    /// Opens the ports that the options ask for. It is to be called in a Tokio runtime, which
-    /// serves them from then on.
-    pub(crate) async fn start(
-        options: &ServingOptions,
-        served: Served,
-    ) -> Result<Self, ServingError> {
-        Self::start_within(options, served, Limits::default()).await
-    }
-
-    /// Opens a port of this machine alone, for plain HTTP.
-    pub(crate) async fn on_loopback(
-        address: SocketAddr,
-        served: Served,
-    ) -> Result<Self, ServingError> {
-        let (stop, stopping) = watch::channel(false);
-        let router = router(served).layer(middleware::from_fn(guard::insecure));
-        let listening = Listening::bind("port", address, None, router, Limits::default()).await?;
-        let (secure, insecure) = (None, listening.address().ok());
-        let mut listeners = JoinSet::new();
-        listeners.spawn(listening.serve(stopping));
-        Ok(Self { secure, insecure, stop, listeners, _renewal: JoinSet::new() })
-    }
-
-    async fn start_within(
-        options: &ServingOptions,
-        served: Served,
-        limits: Limits,
-    ) -> Result<Self, ServingError> {
-        let cluster = served.cluster.clone();
-        let router = router(served);
-        let (stop, stopping) = watch::channel(false);
-        let mut serving = Self {
-            secure: None,
-            insecure: None,
-            stop,
-            listeners: JoinSet::new(),
-            _renewal: JoinSet::new(),
-        };
-        if options.secure_port != 0 {
-            let (guard, tls) = serving.protect(options, cluster).await?;
-            let router = router.clone().layer(middleware::from_fn_with_state(guard, guard::secure));
-            let address = SocketAddr::new(options.bind_address, options.secure_port);
-            let listening =
-                Listening::bind("secure-port", address, Some(tls), router, limits).await?;
-            serving.secure = listening.address().ok();
-            serving.listeners.spawn(listening.serve(stopping.clone()));
-        }
-        if let Some(address) = options.insecure_loopback_port {
-            let router = router.layer(middleware::from_fn(guard::insecure));
-            let flag = "insecure-loopback-port";
-            let listening = Listening::bind(flag, address, None, router, limits).await?;
-            serving.insecure = listening.address().ok();
-            serving.listeners.spawn(listening.serve(stopping));
-        }
-        Ok(serving)
-    }
-
     /// Where HTTPS is served.
     pub(crate) fn secure_address(&self) -> Option<SocketAddr> {
         self.secure
@@ -166,61 +97,14 @@ impl Serving {
         let _ = self.stop.send(true);
         while self.listeners.join_next().await.is_some() {}
     }
-
-    /// What stands before the handlers of the secure port, and below them.
-    async fn protect(
-        &mut self,
-        options: &ServingOptions,
-        cluster: Option<Client>,
-    ) -> Result<(Arc<Guard>, TlsAcceptor), ServingError> {
-        let provider = tls::provider(options)?;
-        let certificate = Arc::new(Certificate::new(options, provider.clone())?);
-        let server = tls::server(options, provider.clone(), certificate.clone())?;
-
-        let asked = match &options.authentication_kubeconfig {
-            Some(file) => Some(connect("authentication-kubeconfig", file).await?),
-            None => cluster.clone(),
-        };
-        let authorities = Authorities::new(options, asked.clone(), provider).await?;
-        let authorities = Arc::new(authorities);
-        let reviews = Reviews::new();
-        let good_for = options.authentication_token_webhook_cache_ttl;
-        let authentication =
-            Authentication::new(authorities.clone(), asked, good_for, reviews.clone());
-        let asked = match &options.authorization_kubeconfig {
-            Some(file) => Some(connect("authorization-kubeconfig", file).await?),
-            None => cluster,
-        };
-        let authorization = Authorization::new(options, asked, reviews);
-        self._renewal.spawn(async move {
-            loop {
-                tokio::time::sleep(RENEWAL).await;
-                certificate.reload();
-                authorities.reload().await;
-            }
-        });
-        let guard = Arc::new(Guard { authentication, authorization });
-        Ok((guard, TlsAcceptor::from(Arc::new(server))))
-    }
 }
 
 fn router(served: Served) -> Router {
-    let Served { source, health, process, more, .. } = served;
+    let Served { source, health, process, more } = served;
     endpoints::routes(Shown { source, health, process })
         .merge(more)
         .fallback(|| async { answers::not_found() })
         .layer(DefaultBodyLimit::max(BODY_SIZE))
-}
-
-/// A client of the cluster that a kubeconfig names.
-async fn connect(flag: &'static str, file: &Path) -> Result<Client, ServingError> {
-    let wrong =
-        |problem: String| ServingError::flag(flag, format!("{}: {problem}", file.display()));
-    let read = Kubeconfig::read_from(file).map_err(|error| wrong(error.to_string()))?;
-    let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| wrong(error.to_string()))?;
-    Client::try_from(config).map_err(|error| wrong(error.to_string()))
 }
 
 /// How much of a request's body a handler takes.

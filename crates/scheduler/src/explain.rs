@@ -44,7 +44,7 @@ pub struct Explanation {
     /// Where it is.
     #[serde(flatten)]
     pub whereabouts: Whereabouts,
-    /// Since when; if it waits, when it was queued or last came back from an attempt.
+    /// Since when, if it waits.
     #[serde(serialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// If it waits for an event: when it is tried again though none came. That is looked for every

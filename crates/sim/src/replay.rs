@@ -151,6 +151,12 @@ impl<X: Observer, R: Read + Seek> Replay<X, R> {
         self.reader.ending().filter(|_| self.next.is_none())
     }
 
+    /// How many bytes follow the end of a complete recording, once that was reached.
+    #[must_use]
+    pub fn bytes_after_end(&self) -> u64 {
+        if self.next.is_none() { self.reader.bytes_after_end() } else { 0 }
+    }
+
     /// What the recording is of.
     #[must_use]
     pub fn header(&self) -> &Header {

@@ -195,7 +195,16 @@ impl Reader<'_> {
             Ok(object) => self.accept(at, value, object, label),
             Err(error) => {
                 let path = error.path().to_string();
-                let reason = error.into_inner().to_string();
+                let mut reason = error.into_inner().to_string();
+                // YAML reads `n`, `yes` and `1` as something else.
+                if reason.starts_with("invalid type: ")
+                    && ["boolean", "integer", "floating"]
+                        .iter()
+                        .any(|it| reason[14..].starts_with(it))
+                    && reason.ends_with(", expected a string")
+                {
+                    reason.push_str("; quote it");
+                }
                 self.field(at, Some(label), &path, &reason);
             }
         }

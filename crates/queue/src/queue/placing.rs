@@ -1,5 +1,7 @@
 //! How an entry gets from one place to another. Every transition is written here.
 
+use std::mem::discriminant;
+
 use super::{Due, End, Queue, Ranked};
 use crate::config::Requeueing;
 use crate::entry::{Entry, Record, Spot};
@@ -40,7 +42,7 @@ where
 {
     /// Takes in an item that is not yet anywhere.
     pub(super) fn admit(&mut self, item: P::Item, record: Record) -> u32 {
-        let id = self.entries.insert(Entry { item, record, spot: Spot::Nowhere });
+        let id = self.entries.insert(Entry::new(item, record));
         self.index.insert(id, &self.entries);
         id
     }
@@ -181,6 +183,9 @@ where
     pub(super) fn tell(&mut self, id: u32, step: Step<'_>) -> Place {
         let to = self.place_of(id);
         let Step { from, cause, now, by } = step;
+        if from.as_ref().map(discriminant) != to.as_ref().map(discriminant) {
+            self.entries[id].enter(now);
+        }
         // An item that stays where it was made no step, unless it was taken out first: by an
         // event out of the pool, or by a second change of its own out of backoff.
         let stayed = from == to

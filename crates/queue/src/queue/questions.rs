@@ -236,6 +236,12 @@ impl<'a, T> Waiting<'a, T> {
         self.entry.record.timestamp
     }
 
+    /// When it came to where it is, to the millisecond: into its place, or into its attempt. A new
+    /// version of the item, and an event that left it there, change nothing.
+    pub fn since(&self) -> Time {
+        self.entry.since()
+    }
+
     /// When it first was ready to be tried, if it ever was.
     pub fn first_ready(&self) -> Option<Time> {
         self.entry.record.initial_attempt.get()

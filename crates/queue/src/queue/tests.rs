@@ -98,6 +98,8 @@ struct Fixture<V = ()> {
     now: Time,
 }
 
+const START: Time = Time::from_secs(1_000);
+
 fn fixture() -> Fixture {
     fixture_with(Config::default(), ())
 }
@@ -108,7 +110,7 @@ fn fixture_with<V: Observer<Job, u64>>(config: Config, observer: V) -> Fixture<V
     let volumes = plugins.add(Plugin::new("Volumes").on(VOLUME, Action::ADD, Ask::Nobody));
     let gate = plugins.add(Plugin::new("Gate").gate());
     let queue = Queue::with(config, plugins, Rules, PrioritySort, observer);
-    Fixture { queue, fit, volumes, gate, now: Time::from_secs(1_000) }
+    Fixture { queue, fit, volumes, gate, now: START }
 }
 
 impl<V: Observer<Job, u64>> Fixture<V> {
@@ -366,6 +368,40 @@ fn time_that_goes_back_counts_as_the_latest() {
     q.queue.add(job("b"), Time::ZERO);
     assert_eq!(q.queue.get("b").map(|waiting| waiting.queued_at()), Some(q.now));
     assert_eq!(q.popped(), "a");
+}
+
+#[test]
+fn an_item_is_where_it_is_since_it_came_there() {
+    let mut q = fixture();
+    let fit = q.fit;
+    let since = |q: &Fixture| q.queue.get("web").map(|waiting| waiting.since() - START);
+    let millis = |millis| Some(Duration::from_millis(millis));
+    q.add(job("web").size(4));
+    assert_eq!(since(&q), millis(0));
+
+    let attempt = q.after(100).pop();
+    let tried = q.queue.find("web", 0).map(|tried| tried.since() - START);
+    assert_eq!(tried, millis(100), "in flight");
+    q.after(100).reject(attempt, &[fit]);
+    assert_eq!(since(&q), millis(200), "unschedulable");
+    q.after(100).happens(Event::added(NODE, 1));
+    assert_eq!(since(&q), millis(200), "what does not help leaves it there");
+    q.after(100).happens(Event::added(NODE, 4));
+    assert_eq!(since(&q), millis(400), "backs off");
+    q.after(100);
+    q.queue.update(job("web").size(3), [], q.now);
+    assert_eq!(since(&q), millis(400), "a new version changes nothing");
+    q.queue.on_time(q.now);
+    q.after(2_000);
+    q.queue.on_time(q.now);
+    assert_eq!((q.place("web"), since(&q)), (Some(Place::Active), millis(2_500)));
+
+    let week = 7 * 24 * 3_600_000;
+    q.after(week).add(job("gated").held());
+    q.after(week);
+    q.queue.activate(["gated"], q.now);
+    let gated = q.queue.get("gated").expect("it waits");
+    assert_eq!(gated.since() - START, Duration::from_millis(2_500 + week), "still gated");
 }
 
 #[test]

@@ -15,10 +15,13 @@ use crate::explained;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// The pod.
-    #[arg(value_name = "[NAMESPACE/]POD")]
+    #[arg(value_name = "[NAMESPACE/]POD", value_parser = explained::parse)]
     pod: String,
     /// The namespace of the pod, if its name does not say it.
-    #[arg(short, long, default_value = "default")]
+    #[arg(
+        short, long, default_value = "default",
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
     namespace: String,
     /// text: in words. json, yaml: all of it.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]

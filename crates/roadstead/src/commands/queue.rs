@@ -3,7 +3,7 @@
 mod following;
 mod rows;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
 use roadstead_scheduler::config::print_yaml;
@@ -13,6 +13,7 @@ use self::rows::{Columns, Item};
 use super::asking::{Asking, Server};
 use crate::FINE;
 use crate::error::Error;
+use crate::serving::api::{queue_orders, queue_places};
 
 /// Ask a running scheduler which pods wait, where, and who rejected them.
 #[derive(clap::Args)]
@@ -25,14 +26,17 @@ pub(crate) struct Queue {
     #[arg(short = 'A', long)]
     all_namespaces: bool,
     /// Only those in this place: active, backoff, unschedulable, gated or inFlight.
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", value_parser = place)]
     place: Option<String>,
     /// Only those in whose namespace and name this occurs.
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// The order: place, namespace, name, priority, attempts, queued, since or backoff; with a -
     /// before it from the end.
-    #[arg(long, value_name = "FIELD", default_value = "place", allow_hyphen_values = true)]
+    #[arg(
+        long, value_name = "FIELD", default_value = "place", allow_hyphen_values = true,
+        value_parser = order
+    )]
     sort_by: String,
     /// So many at most.
     #[arg(
@@ -45,7 +49,8 @@ pub(crate) struct Queue {
     /// minutes.
     #[arg(short, long)]
     watch: bool,
-    /// table, or wide: with more columns. json, yaml: all that is known.
+    /// table, or wide: with more columns. json, yaml: all that is known; json with --watch: a line
+    /// for each change, {"type": "ADDED|MODIFIED|DELETED", "object": …}.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Output::Table)]
     output: Output,
     #[command(flatten)]
@@ -66,6 +71,7 @@ Examples:
   roadstead queue -A
   roadstead queue -A --sort-by -attempts --limit 20
   roadstead queue -n ml -w                        what changes, as it changes
+  roadstead queue -A -w -o json | jq -c .type     the same for programs, a line for each change
   roadstead queue -A --via-cluster -o wide        a scheduler that runs in the cluster of kubectl";
 
 impl Queue {
@@ -75,7 +81,7 @@ impl Queue {
     }
 
     async fn ask(&self, out: &mut dyn Write) -> Result<u8, Error> {
-        if self.watch && matches!(self.output, Output::Json | Output::Yaml) {
+        if self.watch && self.output == Output::Yaml {
             return Err(Error::WatchedDocument);
         }
         let mut asking = self.server.connect().await.map_err(Error::Ask)?;
@@ -101,6 +107,7 @@ impl Queue {
     }
 
     fn print(&self, asking: &Asking, listed: Value, out: &mut dyn Write) -> Result<(), Error> {
+        let total = listed["total"].as_u64();
         let (now, items) = read(asking, listed)?;
         if items.is_empty() {
             match self.all_namespaces {
@@ -109,7 +116,13 @@ impl Queue {
             }
             return Ok(());
         }
-        Ok(self.columns().print_with_titles(&items, now, out)?)
+        self.columns().print_with_titles(&items, now, out)?;
+        // For people alone: whoever reads a table by program expects a table.
+        if io::stdout().is_terminal() {
+            out.flush()?;
+            eprintln!("{}", rows::summary(&items, total));
+        }
+        Ok(())
     }
 
     fn columns(&self) -> Columns {
@@ -165,6 +178,23 @@ fn read(asking: &Asking, mut listed: Value) -> Result<(f64, Vec<Item>), Error> {
     let now = listed["now"].as_f64().unwrap_or_default();
     let items = serde_json::from_value(listed["items"].take());
     Ok((now, items.map_err(|error| Error::Ask(asking.garbled(error)))?))
+}
+
+fn order(text: &str) -> Result<String, String> {
+    let word = text.strip_prefix('-').unwrap_or(text);
+    let all: Vec<_> = queue_orders().collect();
+    match all.contains(&word) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("expected one of {}, or one with a - before it", all.join(", "))),
+    }
+}
+
+fn place(text: &str) -> Result<String, String> {
+    let all: Vec<_> = queue_places().collect();
+    match all.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("expected one of {}", all.join(", "))),
+    }
 }
 
 const PAGE: usize = 1000;

@@ -1,8 +1,10 @@
 //! `roadstead replay`: a recorded run once more, in virtual time.
 
+mod scanning;
 mod showing;
 mod told;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,13 +12,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 use roadstead_queue::Time;
 use roadstead_recording::{Ending, Reader};
-use roadstead_scheduler::{Journal, Registry};
+use roadstead_scheduler::{Journal, Registry, Setup};
 use roadstead_sim::{
     Difference, PodKey, Replay as Replayed, Setups, setup_of, setup_with, what_if,
 };
 
-use super::sim::{explaining, parse_duration};
-use crate::error::Error;
+use super::sim::explaining::{self, Unknown};
+use super::sim::parse_duration;
+use crate::error::{Error, UnknownPod};
 use crate::progress::ProgressLine;
 use crate::{FAILED, FINE, print};
 use told::{Told, WithReplay};
@@ -48,7 +51,7 @@ pub(crate) struct Replay {
     /// Also say of this pod why it is where it is at that time, what it waits for, which changes
     /// would place it, and what happened to it. May be given several times; without a namespace it
     /// is the default one.
-    #[arg(long, value_name = "[NAMESPACE/]POD")]
+    #[arg(long, value_name = "[NAMESPACE/]POD", value_parser = crate::explained::parse)]
     explain: Vec<String>,
     /// Show it in a browser instead: the dashboard at that time, or at the end, and at any other.
     #[arg(long, conflicts_with_all = ["config", "report", "pods", "explain", "output"])]
@@ -83,7 +86,14 @@ Examples:
 
 impl Replay {
     pub(crate) fn run(&self, registry: &Registry, out: &mut dyn Write) -> Result<u8, Error> {
-        let reader = Reader::open(&self.file).map_err(Error::Recording)?;
+        let mut reader = Reader::open(&self.file).map_err(Error::Recording)?;
+        if let Ok(None) = reader.next_step() {
+            return Err(Error::EmptyRecording(reader.file().to_owned()));
+        }
+        reader.rewind();
+        if let Some(file) = &self.report {
+            print::check_report(file)?;
+        }
         if self.serve {
             let at = self.until.map(|until| reader.header().start() + until);
             return showing::show(reader, at, self.port, registry, out);
@@ -97,17 +107,27 @@ impl Replay {
     /// Says what another configuration would have changed.
     fn compare(
         &self,
-        reader: Reader,
+        mut reader: Reader,
         file: &Path,
         registry: &Registry,
         out: &mut dyn Write,
     ) -> Result<u8, Error> {
         let configuration = super::config::read(file, registry)?;
         let header = reader.header();
+        let start = header.start();
         let other = setup_with(header, &configuration, registry).map_err(Error::Replay)?;
         let recorded = || setup_of(header, reader.file(), registry).map_err(Error::Replay);
         let setups = Setups { recorded: [recorded()?, recorded()?, recorded()?], other };
-        let until = self.until.map(|until| header.start() + until);
+        let until = self.until.map(|until| start + until);
+        let [before, now] = [&setups.recorded[0], &setups.other].map(profiles);
+        for (scheduler, pods) in scanning::left_alone(&mut reader, &before, &now) {
+            eprintln!(
+                "warning: {}: no profile is called {scheduler}; {} that ask for it belong to nobody",
+                file.display(),
+                print::count(pods, "pod")
+            );
+        }
+        let end = reader.find_end().map_err(Error::Recording)?;
         let compared = what_if(reader, setups, until).map_err(Error::Recording)?;
         match self.output {
             Output::Human => {
@@ -117,6 +137,9 @@ impl Replay {
                         out,
                         "\nThe recording is cut at byte {byte} of {of}: all before that."
                     )?;
+                }
+                if until.is_some_and(|until| until > end) {
+                    writeln!(out, "\n{}", told::ends_before(print::duration(end - start)))?;
                 }
             }
             Output::Json => {
@@ -150,12 +173,12 @@ impl Replay {
         ran.map_err(Error::Recording)?;
 
         let outcome = replayed.outcome();
-        let told = Told::of(&replayed);
+        let told = Told::of(&replayed, until);
         if let Some(file) = &self.report {
             print::report(&outcome, file)?;
         }
         let ask = |pod: &PodKey| (replayed.explain(pod), replayed.history(pod));
-        let explanations = explaining::explain(ask, &outcome, &self.explain)?;
+        let (explanations, unknown) = explaining::explain(ask, &outcome, &self.explain);
         match self.output {
             Output::Human => {
                 print::summary(&outcome, "as recorded", out)?;
@@ -177,6 +200,17 @@ impl Replay {
                 writeln!(out)?;
             }
         }
+        let mut reader = replayed.into_reader();
+        let tell = |Unknown { namespace, name, near }: Unknown| {
+            let comes = scanning::first_shown(&mut reader, &namespace, &name);
+            let comes = comes.map(|at| at - start);
+            UnknownPod { name: format!("{namespace}/{name}"), near, comes }
+        };
+        UnknownPod::tell(unknown.into_iter().map(tell).collect())?;
         Ok(if told.is_reproduced { FINE } else { FAILED })
     }
+}
+
+fn profiles(setup: &Setup) -> BTreeSet<String> {
+    setup.profiles.iter().map(|(name, _)| name.to_string()).collect()
 }

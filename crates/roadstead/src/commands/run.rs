@@ -18,7 +18,7 @@ pub(crate) use self::options::Run;
 use crate::clock::Clock;
 use crate::engine::{Engine, Parts};
 use crate::error::Error;
-use crate::serving::{self, ProcessMetrics, Served, Serving};
+use crate::serving::{self, Ports, ProcessMetrics, Served};
 use crate::{FAILED, FINE, stopping};
 
 impl Run {
@@ -54,6 +54,9 @@ impl Run {
         let on_answer: OnAnswer = Arc::new(move |answered| counted.on_request(answered));
         let connection = self.connection(&configuration);
         let client = connect_and_tell(&connection, on_answer).await.map_err(Error::Connect)?;
+        // Before the recording: one that was begun and comes to nothing is in the way of the next.
+        let ports = Ports::open(&self.serving, Some(client.clone())).await;
+        let ports = ports.map_err(Error::Serving)?;
         let (clock, seed) = (Clock::new(), stopping::seed());
         let recorder = self.recording.begin(|| {
             Header::new(Source::Run, configuration.to_json(), seed)
@@ -99,10 +102,9 @@ impl Run {
             source: source.clone(),
             health: Arc::clone(&health),
             process: Arc::clone(&process),
-            cluster: Some(client.clone()),
             more: serving::shown(source),
         };
-        let serving = Serving::start(&self.serving, served).await.map_err(Error::Serving)?;
+        let serving = ports.serve(served);
         for (scheme, address) in
             [("https", serving.secure_address()), ("http", serving.insecure_address())]
         {

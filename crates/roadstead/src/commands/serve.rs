@@ -29,7 +29,7 @@ use crate::driver::Orders;
 use crate::engine::{Engine, Parts};
 use crate::error::Error;
 use crate::recording::RecordOptions;
-use crate::serving::{self, Health, ProcessMetrics, Served, Serving};
+use crate::serving::{self, Health, Ports, ProcessMetrics, Served};
 use crate::{FINE, stopping};
 
 /// Run a cluster in memory and its scheduler in real time, and watch them in a browser.
@@ -52,7 +52,8 @@ pub(crate) struct Serve {
     /// one that is free.
     #[arg(long, value_name = "PORT")]
     api_port: Option<u16>,
-    /// How many seconds pass in one.
+    /// How much faster than real time the cluster's time passes: with 10, a minute takes six
+    /// seconds. Less than 1 is slower.
     #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
     /// What chance is drawn from. By default what a scenario says, else 0.
@@ -108,6 +109,13 @@ impl Serve {
         let cluster =
             SharedCluster::new(Cluster::new(behaviour(files.seed())), move || clock.now());
         let seed = files.seed();
+        let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        // Before the recording: one that was begun and comes to nothing is in the way of the next.
+        let ports = Ports::on_loopback(loopback(self.port)).await.map_err(Error::Serving)?;
+        let listener = match self.api_port.map(loopback) {
+            Some(address) => Some(Listener::bind(address, &cluster).await.map_err(Error::Api)?),
+            None => None,
+        };
         let recorder = self.recording.begin(|| {
             Header::new(Source::Serve, configuration.to_json(), seed).starting(clock.now())
         })?;
@@ -137,27 +145,19 @@ impl Serve {
             source: running,
             health: Arc::clone(&health),
             process: Arc::new(ProcessMetrics::default()),
-            cluster: None,
             more: serving::shown(Arc::new(harbour)),
         };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        let serving = Serving::on_loopback(address, served).await.map_err(Error::Serving)?;
+        let serving = ports.serve(served);
         if let Some(address) = serving.insecure_address() {
             writeln!(out, "dashboard  http://{address}/")?;
         }
-        let listener = match self.api_port {
-            Some(port) => {
-                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-                let listener = Listener::bind(address, &cluster).await.map_err(Error::Api)?;
-                let address = listener.address();
-                writeln!(
-                    out,
-                    "kubectl    alias kubectl='kubectl --kubeconfig=/dev/null --server=http://{address}'"
-                )?;
-                Some(listener)
-            }
-            None => None,
-        };
+        if let Some(listener) = &listener {
+            let address = listener.address();
+            writeln!(
+                out,
+                "kubectl    alias kubectl='kubectl --kubeconfig=/dev/null --server=http://{address}'"
+            )?;
+        }
         out.flush()?;
         engine.watch();
         let _ = engine.orders().send(Orders::Schedule);

@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::progress::ProgressLine;
 use crate::recording::RecordOptions;
 use crate::{FINE, input, print};
-use explaining::WithExplanations;
+use explaining::{Unknown, WithExplanations};
 
 /// Schedule manifests in virtual time, and say what came of it.
 ///
@@ -66,7 +66,7 @@ pub(crate) struct Sim {
     /// Also say of this pod why it is where it is at the end, what it waits for, which changes would
     /// place it, and what happened to it. May be given several times; without a namespace it is
     /// the default one.
-    #[arg(long, value_name = "[NAMESPACE/]POD")]
+    #[arg(long, value_name = "[NAMESPACE/]POD", value_parser = crate::explained::parse)]
     explain: Vec<String>,
     /// human: a summary. json: the whole outcome. yaml: the cluster at the end, as a List of
     /// manifests, which this command takes again.
@@ -124,6 +124,9 @@ impl Sim {
         let verify = if self.verify_wakeups { Verify::Always } else { Verify::Sampled };
         let journal = (!self.explain.is_empty()).then(explaining::limits);
         let config = Config { seed: input.seed, until, verify, journal, ..Config::default() };
+        if let Some(file) = &self.report {
+            print::check_report(file)?;
+        }
         let recorder = self
             .recording
             .begin(|| Header::new(Source::Sim, configuration.to_json(), input.seed))?;
@@ -146,7 +149,7 @@ impl Sim {
             print::report(&outcome, file)?;
         }
         let ask = |pod: &PodKey| (simulation.explain(pod), simulation.history(pod));
-        let explained = explaining::explain(ask, &outcome, &self.explain)?;
+        let (explained, unknown) = explaining::explain(ask, &outcome, &self.explain);
         match self.output {
             Output::Human => {
                 let how = match ended {
@@ -170,6 +173,7 @@ impl Sim {
             }
             Output::Yaml => print::manifests(simulation.cluster(), out)?,
         }
+        Unknown::tell(unknown)?;
         Ok(if outcome.is_all_placed() || self.exit_zero { FINE } else { SOME_WAIT })
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn number(number: u64) -> String {
 }
 
 /// A number of things.
-pub(super) fn count(things: usize, one: &str) -> String {
+pub(crate) fn count(things: usize, one: &str) -> String {
     let plural = if things == 1 { "" } else { "s" };
     format!("{} {one}{plural}", number(things as u64))
 }

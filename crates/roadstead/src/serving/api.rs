@@ -34,6 +34,7 @@ use tokio::sync::Semaphore;
 
 use listings::Listings;
 pub(in crate::serving) use problem::Problem;
+pub(crate) use queue::{orders as queue_orders, places as queue_places};
 pub(crate) use stage::{
     Applied, Change, Changes, Epoch, Manifests, Mode, Refusal, Replay, Span, Stage, Standing,
 };

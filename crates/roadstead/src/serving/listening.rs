@@ -1,8 +1,6 @@
 //! Listens, and serves every connection on a task of its own.
 
 use std::convert::Infallible;
-use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,17 +19,16 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use super::error::ServingError;
 use super::guard::Peer;
 use super::stalling::Stalling;
 
 /// A port with what is served on it.
 pub(super) struct Listening {
-    listener: TcpListener,
+    pub(super) listener: TcpListener,
     /// Plain HTTP without it.
-    tls: Option<TlsAcceptor>,
-    router: Router,
-    limits: Limits,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) router: Router,
+    pub(super) limits: Limits,
 }
 
 /// Tells what lasts that the server stops. Put among the extensions of requests.
@@ -75,24 +72,6 @@ impl Default for Limits {
 }
 
 impl Listening {
-    pub(super) async fn bind(
-        flag: &'static str,
-        address: SocketAddr,
-        tls: Option<TlsAcceptor>,
-        router: Router,
-        limits: Limits,
-    ) -> Result<Self, ServingError> {
-        let listener = listen(address).await.map_err(|error| {
-            let problem = format!("cannot listen on {address}: {error}; choose another port");
-            ServingError::flag(flag, problem)
-        })?;
-        Ok(Self { listener, tls, router, limits })
-    }
-
-    pub(super) fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-
     /// Serves until told to stop; then lets what is under way end, for a while.
     pub(super) async fn serve(self, mut stop: watch::Receiver<bool>) {
         let places = Arc::new(Semaphore::new(self.limits.connections));
@@ -134,18 +113,6 @@ impl Listening {
 /// A server that is gone has stopped too.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
-}
-
-/// An unspecified address means every family, as it does for kube-scheduler.
-async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    if address.ip().is_unspecified() && address.is_ipv4() {
-        let both = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), address.port());
-        match TcpListener::bind(both).await {
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {}
-            bound => return bound,
-        }
-    }
-    TcpListener::bind(address).await
 }
 
 async fn open(

@@ -96,6 +96,56 @@ fn a_watch_prints_pods_that_come_change_and_leave() {
 }
 
 #[test]
+fn a_watch_for_programs_is_a_line_of_json_for_each_change() {
+    let folder = folder("watching-json");
+    write(&folder, "cluster.yaml", &format!("{NODES}{}", pod("large", "64")));
+    let served = Served::start(&folder, &["cluster.yaml"]);
+    served.wait_until("it waits", |served| served.place("large") == "unschedulable");
+    let server = server(&served);
+    let watch = Followed::start(&folder, &["queue", "-w", "-o", "json", "--server", &server]);
+    let event = || -> serde_json::Value {
+        let line = watch.out.recv_timeout(PATIENCE).expect("it prints another line");
+        serde_json::from_str(&line).expect("it is JSON")
+    };
+    let added = event();
+    assert_eq!((&added["type"], &added["object"]["name"]), (&"ADDED".into(), &"large".into()));
+    assert_eq!(added["object"]["place"], "unschedulable");
+    let (status, _) = request(served.dashboard, "DELETE", "/api/v1/pods/default/large", "");
+    assert_eq!(status, 200);
+    let begin = Instant::now();
+    let deleted = loop {
+        let event = event();
+        if event["type"] != "MODIFIED" {
+            break event;
+        }
+        assert!(begin.elapsed() < PATIENCE, "it is never deleted");
+    };
+    assert_eq!(
+        (&deleted["type"], &deleted["object"]["name"]),
+        (&"DELETED".into(), &"large".into())
+    );
+    let refused = run_in(&folder, &["queue", "-w", "-o", "yaml", "--server", &server]);
+    assert!(refused.code == 1 && refused.err.contains("use -o table, wide or json"));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
+    let folder = folder("meaningless");
+    for (arguments, part) in [
+        (&["explain", ""][..], "expected [NAMESPACE/]POD, such as web-0 or shop/web-0"),
+        (&["explain", "default/"], "expected [NAMESPACE/]POD"),
+        (&["explain", "a/b/c"], "expected [NAMESPACE/]POD"),
+        (&["explain", "-n", "", "web"], "--namespace"),
+        (&["queue", "--sort-by", "colour"], "for '--sort-by <FIELD>': expected one of place, name"),
+        (&["queue", "--place", "sea"], "for '--place <PLACE>': expected one of active, backoff"),
+    ] {
+        let said = run_in(&folder, arguments);
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{arguments:?}");
+        assert!(said.err.contains(part), "{arguments:?}: {}", said.err);
+    }
+}
+
+#[test]
 fn a_watch_outlives_its_scheduler() {
     let folder = folder("outliving");
     write(&folder, "cluster.yaml", &format!("{NODES}{}", pod("large", "64")));
@@ -121,6 +171,10 @@ fn what_nobody_answered_once_is_not_waited_for() {
     let said = run_in(&folder("nowhere"), &["queue", "-w", "--server", &nowhere]);
     assert_eq!((said.code, said.out.as_str()), (1, ""));
     assert!(said.err.contains("roadstead serve"), "{}", said.err);
+    for arguments in [&["queue"][..], &["queue", "-v"], &["explain", "web", "-v"]] {
+        let said = run_in(&folder("nowhere"), &[arguments, &["--server", &nowhere]].concat());
+        assert!(said.err.starts_with("error: cannot reach a scheduler"), "{}", said.err);
+    }
 }
 
 #[test]

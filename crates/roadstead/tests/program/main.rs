@@ -9,4 +9,5 @@ mod scenarios;
 mod serve;
 mod served;
 mod sim;
+mod terminal;
 mod testing;

@@ -53,7 +53,60 @@ fn a_pod_is_explained_as_of_any_time_and_reports_are_as_of_then() {
     assert!(later.out.contains("default/batch-225 is on counter-13"), "{}", later.out);
     let early = run(&["replay", &file, "--until", "1m", "--explain", "batch-225"]);
     assert_eq!(early.code, 1);
-    assert!(early.err.contains("there was no such pod"), "{}", early.err);
+    assert!(
+        early.err.contains("batch-225: it is not there yet; it comes at 11m39"),
+        "{}",
+        early.err
+    );
+}
+
+#[test]
+fn one_wrong_name_does_not_withhold_the_outcome() {
+    let file = recording("names", "examples/shop");
+    let names = ["--explain", "ml/train-visoin", "--explain", "ml/train-vision"];
+    for command in [&["replay", &file][..], &["sim", "examples/shop"]] {
+        let said = run(&[command, &names].concat());
+        assert_eq!(said.code, 1);
+        assert!(said.out.contains("of virtual time"), "{}", said.out);
+        assert!(said.out.contains("ml/train-vision waits"), "{}", said.out);
+        let expected = "error: --explain ml/train-visoin: there was no such pod; did you mean \
+                        ml/train-vision?\n";
+        assert_eq!(said.err, expected);
+    }
+    for wrong in ["", "shop/", "a/b/c"] {
+        let said = run(&["replay", &file, "--explain", wrong]);
+        assert!(said.code == 1 && said.err.contains("[NAMESPACE/]POD, such as"), "{}", said.err);
+    }
+}
+
+#[test]
+fn what_is_asked_for_beyond_the_end_is_told_and_so_is_what_follows_it() {
+    let file = recording("end", "examples/shop");
+    let beyond = run(&["replay", &file, "--until", "99h"]);
+    assert!(beyond.out.contains("The recording ends at "), "{}", beyond.out);
+    let whole = run(&["replay", &file]);
+    assert!(!whole.out.contains("The recording ends at "), "{}", whole.out);
+
+    let mut bytes = std::fs::read(&file).expect("it is there");
+    bytes.extend(b"something else");
+    std::fs::write(&file, bytes).expect("it can be written");
+    let longer = run(&["replay", &file]);
+    assert_eq!((longer.code, longer.err.as_str()), (0, ""));
+    assert!(longer.out.contains("14 bytes follow the end of the recording"), "{}", longer.out);
+    let told = json(&run(&["replay", &file, "-o", "json"]))["replay"].take();
+    assert_eq!(told["ignoredBytes"], 14);
+}
+
+#[test]
+fn a_recording_that_ends_before_its_first_step_is_empty() {
+    let file = recording("empty", "examples/shop");
+    let mut bytes = std::fs::read(&file).expect("it is there");
+    let length = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
+    bytes.truncate(20 + length as usize + 5);
+    std::fs::write(&file, bytes).expect("it can be written");
+    let said = run(&["replay", &file]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""));
+    assert!(said.err.contains("the recording is empty"), "{}", said.err);
 }
 
 #[test]
@@ -102,6 +155,15 @@ fn the_same_configuration_changes_nothing_and_another_one_is_compared() {
     for word in ["sooner", "later", "elsewhere", "NAMESPACE  NAME", "more; -o json has all"] {
         assert!(other.out.contains(word), "{word}: {}", other.out);
     }
+    write(
+        &folder,
+        "nobody.yaml",
+        &packing.replace("{pluginConfig", "{schedulerName: a, pluginConfig"),
+    );
+    let nobody = run_in(&folder, &["replay", &file, "--config", "nobody.yaml"]);
+    let warning = "warning: nobody.yaml: no profile is called default-scheduler; ";
+    assert!(nobody.err.starts_with(warning), "{}", nobody.err);
+    assert!(nobody.err.ends_with(" pods that ask for it belong to nobody\n"), "{}", nobody.err);
     let wrong = run_in(&folder, &["replay", &file, "--config", "absent.yaml"]);
     assert!(wrong.code == 1 && wrong.err.contains("absent.yaml: cannot read"), "{}", wrong.err);
 }
@@ -127,8 +189,14 @@ fn what_cannot_be_recorded_or_replayed_is_refused_with_the_way_out() {
     assert_eq!(std::fs::read_to_string(folder.join("taken.rec")).expect("it is there"), "precious");
     // An input that is wrong leaves no recording behind.
     write(&folder, "wrong.yaml", "kind: Pod");
-    assert_eq!(run_in(&folder, &["sim", "--record", "new.rec", "wrong.yaml"]).code, 1);
-    assert!(!folder.join("new.rec").exists());
+    write(&folder, "two.yaml", &format!("{POD}---\n{POD}"));
+    let nowhere = ["sim", "--record", "new.rec", "pod.yaml", "--report", "no/such/folder.html"];
+    for arguments in [&["sim", "--record", "new.rec", "wrong.yaml"][..], &nowhere] {
+        assert_eq!(run_in(&folder, arguments).code, 1, "{arguments:?}");
+        assert!(!folder.join("new.rec").exists(), "{arguments:?}");
+    }
+    let manifest = run_in(&folder, &["sim", "--config", "two.yaml", "pod.yaml"]);
+    assert!(manifest.err.contains("one document only, a KubeSchedulerConfiguration"));
 }
 
 /// Records a simulation of these manifests, and says where.

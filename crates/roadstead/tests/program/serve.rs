@@ -27,6 +27,19 @@ fn without_files_there_is_a_harbour_that_is_never_quiet() {
 }
 
 #[test]
+fn a_port_that_is_taken_leaves_no_recording_and_no_address_behind() {
+    let folder = folder("taken");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let taken = taken.local_addr().expect("it has an address").port().to_string();
+    for ports in [["--port", "0", "--api-port", &taken], ["--port", &taken, "--api-port", "0"]] {
+        let said = run_in(&folder, &[&["serve", "--record", "new.rec"][..], &ports].concat());
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{ports:?}");
+        assert!(said.err.contains("cannot listen on"), "{}", said.err);
+        assert!(!folder.join("new.rec").exists(), "{ports:?}");
+    }
+}
+
+#[test]
 fn files_that_change_are_read_again_and_wrong_ones_change_nothing() {
     let folder = folder("reloading");
     write(&folder, "nodes.yaml", NODES);

@@ -221,7 +221,9 @@ impl From<&Error> for SyntaxError {
             Error::DuplicateMappingKey { key: Some(key), .. } => {
                 format!("duplicate field {key:?}")
             }
-            Error::MultipleDocuments { .. } => "there must be one document only".to_owned(),
+            Error::MultipleDocuments { .. } => {
+                "there must be one document only, a KubeSchedulerConfiguration".to_owned()
+            }
             error => UserMessageFormatter.format_message(error.without_snippet()).into_owned(),
         };
         Self { spot: error.location().map(Spot::from), message }

@@ -34,7 +34,7 @@ impl Display for Explanation {
 
 impl Explanation {
     fn place(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let ago = self.since.map(|since| self.at - since);
+        let ago = self.since.map(|since| self.at - since).filter(|ago| !ago.is_zero());
         let waited = ago.map_or(String::new(), |ago| format!(" for {}", span(ago)));
         let tried = match self.attempts {
             0 => ", not tried yet".to_owned(),

@@ -84,7 +84,7 @@ impl<V: Observer> Scheduler<V> {
             name: key.name.to_string(),
             at: now,
             whereabouts,
-            since: waiting.as_ref().map(|waiting| waiting.queued_at()),
+            since: waiting.as_ref().map(|waiting| waiting.since()),
             retried_at: waiting
                 .as_ref()
                 .filter(|waiting| waiting.place() == Place::Unschedulable)

@@ -99,7 +99,7 @@ pub struct QueueItem {
     /// When it was first queued.
     #[serde(serialize_with = "seconds")]
     pub queued: Time,
-    /// When it was queued or last came back from an attempt.
+    /// When it came to that place.
     #[serde(serialize_with = "seconds")]
     pub since: Time,
     /// The end of its backoff.
@@ -163,7 +163,7 @@ impl<V: Observer> Scheduler<V> {
             priority: item.priority(),
             attempts: pod.attempts(),
             queued: journal.queued(item).unwrap_or_else(|| pod.queued_at()),
-            since: pod.queued_at(),
+            since: pod.since(),
             backoff_until: until(place),
             rejectors: names,
             gated_by: match place {

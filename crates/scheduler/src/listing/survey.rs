@@ -78,7 +78,7 @@ impl QueueSurvey {
             QueueSortBy::Attempts => pod.attempts().into(),
             // They are numbered as they come, and the numbers are nearer than the times.
             QueueSortBy::Queued => item.incarnation() as i64,
-            QueueSortBy::Since => pod.queued_at().as_nanos() as i64,
+            QueueSortBy::Since => pod.since().as_nanos() as i64,
             // Those that do not back off come last.
             QueueSortBy::Backoff => until(pod.place()).map_or(i64::MAX, |at| at.as_nanos() as i64),
         };

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use serde::Serialize;
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::rows::Item;
-use super::{Queue, read};
+use super::rows::{Columns, Item};
+use super::{Output, Queue, read};
 use crate::commands::asking::Asking;
 use crate::error::Error;
 
@@ -19,35 +21,43 @@ impl Queue {
         asking: &mut Asking,
         out: &mut dyn Write,
     ) -> Result<u8, Error> {
-        let mut columns = self.columns();
+        let mut told = match self.output {
+            Output::Json => Told::Events,
+            _ => Told::Table(self.columns()),
+        };
         let began = Instant::now();
         let listed = self.list(asking).await?;
         let mut took = began.elapsed();
-        let (now, items) = read(asking, listed)?;
-        columns.print_with_titles(&items, now, out)?;
-        let mut known: BTreeMap<_, _> = items.into_iter().map(|item| (item.key(), item)).collect();
+        let Look { now, pods } = told.read(asking, listed)?;
+        told.begin(&pods, now, out)?;
+        let mut known: BTreeMap<_, _> = pods.into_iter().map(|pod| (pod.item.key(), pod)).collect();
         loop {
             out.flush()?;
             sleep(pause(took, known.len())).await;
-            let (now, items);
-            ((now, items), took) = self.look(asking).await?;
+            let look;
+            (look, took) = self.look(asking, &told).await?;
             let mut left = std::mem::take(&mut known);
             let mut changed = Vec::new();
-            for item in items {
-                let before = left.remove(&item.key());
-                if !before.is_some_and(|before| before.is_like(&item)) {
-                    changed.push(item.clone());
-                }
-                known.insert(item.key(), item);
+            for pod in look.pods {
+                let key = pod.item.key();
+                let change = match left.remove(&key) {
+                    None => Some(Change::Added),
+                    Some(before) if before.item.is_like(&pod.item) => None,
+                    Some(_) => Some(Change::Modified),
+                };
+                changed.extend(change.map(|change| (change, key.clone())));
+                known.insert(key, pod);
             }
-            changed.extend(left.into_values().map(Item::left));
-            columns.print(&changed, now, out)?;
+            let mut changes: Vec<_> =
+                changed.iter().map(|(change, key)| (*change, &known[key])).collect();
+            changes.extend(left.values().map(|pod| (Change::Deleted, pod)));
+            told.tell(&changes, look.now, out)?;
         }
     }
 
     /// Looks until there is an answer, and how long that took. What may pass is waited for: who
     /// follows wants to see a scheduler that starts anew, not start anew themselves.
-    async fn look(&self, asking: &mut Asking) -> Result<((f64, Vec<Item>), Duration), Error> {
+    async fn look(&self, asking: &mut Asking, told: &Told) -> Result<(Look, Duration), Error> {
         let first = Instant::now();
         let mut wait = FIRST_WAIT;
         let mut is_away = false;
@@ -58,7 +68,7 @@ impl Queue {
                     if is_away {
                         eprintln!("it answers again");
                     }
-                    return Ok((read(asking, listed)?, began.elapsed()));
+                    return Ok((told.read(asking, listed)?, began.elapsed()));
                 }
                 Err(error) => error,
             };
@@ -73,6 +83,89 @@ impl Queue {
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
+    }
+}
+
+/// How changes are told.
+enum Told {
+    /// As rows.
+    Table(Columns),
+    /// As lines of JSON, in the form of kubectl's watch events.
+    Events,
+}
+
+/// What was seen at some time.
+struct Look {
+    now: f64,
+    pods: Vec<Pod>,
+}
+
+struct Pod {
+    item: Item,
+    /// All that is known of it, where that is told.
+    document: Value,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum Change {
+    Added,
+    Modified,
+    Deleted,
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    r#type: Change,
+    object: &'a Value,
+}
+
+impl Told {
+    fn read(&self, asking: &Asking, listed: Value) -> Result<Look, Error> {
+        let documents = match self {
+            Self::Table(_) => Vec::new(),
+            Self::Events => listed["items"].as_array().cloned().unwrap_or_default(),
+        };
+        let (now, items) = read(asking, listed)?;
+        let documents = documents.into_iter().chain(std::iter::repeat(Value::Null));
+        let pods = items.into_iter().zip(documents).map(|(item, document)| Pod { item, document });
+        Ok(Look { now, pods: pods.collect() })
+    }
+
+    /// Tells what was there from the beginning.
+    fn begin(&mut self, pods: &[Pod], now: f64, out: &mut dyn Write) -> Result<(), Error> {
+        let Self::Table(columns) = self else {
+            let added: Vec<_> = pods.iter().map(|pod| (Change::Added, pod)).collect();
+            return self.tell(&added, now, out);
+        };
+        let items: Vec<_> = pods.iter().map(|pod| pod.item.clone()).collect();
+        Ok(columns.print_with_titles(&items, now, out)?)
+    }
+
+    fn tell(
+        &mut self,
+        changes: &[(Change, &Pod)],
+        now: f64,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Table(columns) => {
+                let row = |(change, pod): &(Change, &Pod)| match change {
+                    Change::Added | Change::Modified => pod.item.clone(),
+                    Change::Deleted => pod.item.clone().left(),
+                };
+                let rows: Vec<_> = changes.iter().map(row).collect();
+                columns.print(&rows, now, out)?;
+            }
+            Self::Events => {
+                for (r#type, pod) in changes {
+                    let event = Event { r#type: *r#type, object: &pod.document };
+                    serde_json::to_writer(&mut *out, &event)?;
+                    writeln!(out)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::print;
+use crate::serving::api::queue_places;
 
 /// A pod as the API shows it, as far as a table does.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -42,6 +43,24 @@ impl Item {
     pub(super) fn left(self) -> Self {
         Self { place: "left".to_owned(), ..self }
     }
+}
+
+/// How many pods there are in each place: `3 pods: 1 active, 2 gated`.
+pub(super) fn summary(items: &[Item], total: Option<u64>) -> String {
+    let mut places: Vec<(&str, usize)> = queue_places().map(|place| (place, 0)).collect();
+    for item in items {
+        match places.iter_mut().find(|(place, _)| *place == item.place) {
+            Some((_, count)) => *count += 1,
+            None => places.push((&item.place, 1)),
+        }
+    }
+    let counts = places.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<_> = counts.map(|(place, count)| format!("{count} {place}")).collect();
+    let pods = match total.filter(|total| *total > items.len() as u64) {
+        Some(total) => format!("{} of {total} pods", items.len()),
+        None => print::count(items.len(), "pod"),
+    };
+    format!("{pods}: {}", counts.join(", "))
 }
 
 /// The columns of a table, which stay as wide as they once were.
@@ -184,6 +203,15 @@ web-0   unschedulable   0          2          5m31s   NodeResourcesFit,TaintTole
             ),
             "{wide}"
         );
+    }
+
+    #[test]
+    fn pods_are_counted_by_place() {
+        let gated = Item { place: "gated".to_owned(), ..item() };
+        let all = [item(), gated, item()];
+        assert_eq!(summary(&all, Some(3)), "3 pods: 2 unschedulable, 1 gated");
+        assert_eq!(summary(&all[..1], Some(3)), "1 of 3 pods: 1 unschedulable");
+        assert_eq!(summary(&all[..1], None), "1 pod: 1 unschedulable");
     }
 
     #[test]

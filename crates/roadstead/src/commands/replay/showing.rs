@@ -16,7 +16,9 @@ use crate::driver::Question;
 use crate::error::Error;
 use crate::observing::{self, Watchers};
 use crate::serving::api::{Change, Epoch, Mode, Refusal, Replay as Seek, Span, Stage, Standing};
-use crate::serving::{self, Answer, Health, ProcessMetrics, Served, Serving, Source, Unavailable};
+use crate::serving::{
+    self, Answer, Health, Ports, ProcessMetrics, Served, Serving, Source, Unavailable,
+};
 use crate::{FINE, stopping};
 
 /// Serves the dashboard until a signal comes.
@@ -47,6 +49,10 @@ pub(super) fn show(
     let (serving, mut stop) = runtime.block_on(open(showing, port))?;
     if let Some(address) = serving.insecure_address() {
         writeln!(out, "dashboard  http://{address}/")?;
+        if at.is_some_and(|at| at > end) {
+            let length = crate::print::duration(end - header.start());
+            writeln!(out, "{}", super::told::ends_before(length))?;
+        }
         out.flush()?;
     }
     // The replay stays on this thread: it is the scheduler's.
@@ -100,12 +106,11 @@ async fn open(showing: Showing, port: u16) -> Result<(Serving, stopping::Signals
         source: showing.clone(),
         health: Arc::new(health),
         process: Arc::new(ProcessMetrics::default()),
-        cluster: None,
         more: serving::shown(showing),
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let serving = Serving::on_loopback(address, served).await.map_err(Error::Serving)?;
-    Ok((serving, stop))
+    let ports = Ports::on_loopback(address).await.map_err(Error::Serving)?;
+    Ok((ports.serve(served), stop))
 }
 
 /// The way to the thread that replays.

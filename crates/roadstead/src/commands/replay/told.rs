@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek, Write};
 use std::time::Duration;
 
+use roadstead_queue::Time;
 use roadstead_recording::{Ending, Source};
 use roadstead_scheduler::Journal;
 use roadstead_sim::{Difference, Outcome, Replay, Seconds};
@@ -27,6 +28,12 @@ pub(super) struct Told {
     difference: Option<Differs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<Cut>,
+    /// When the recording ends, where more was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_at: Option<Seconds>,
+    /// How many bytes follow its end.
+    #[serde(skip_serializing_if = "is_zero")]
+    ignored_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -57,7 +64,12 @@ pub(super) struct WithReplay<'a> {
 }
 
 impl Told {
-    pub(super) fn of<R: Read + Seek>(replay: &Replay<Option<Journal>, R>) -> Self {
+    /// Of a replay up to some time, or to the end.
+    pub(super) fn of<R: Read + Seek>(
+        replay: &Replay<Option<Journal>, R>,
+        until: Option<Time>,
+    ) -> Self {
+        let is_past = until.is_some_and(|until| until > replay.now());
         let header = replay.header();
         let differs = |difference: Difference| Differs {
             step: difference.step,
@@ -79,6 +91,8 @@ impl Told {
             is_reproduced: replay.difference().is_none(),
             difference: replay.difference().map(differs),
             cut,
+            ends_at: is_past.then(|| Seconds::of(replay.now() - replay.start())),
+            ignored_bytes: replay.bytes_after_end(),
         }
     }
 
@@ -111,8 +125,29 @@ impl Told {
                  ended, or the file is not whole. All before that was replayed."
             )?;
         }
+        if let Some(at) = self.ends_at {
+            writeln!(out, "{}", ends_before(in_words(at)))?;
+        }
+        if self.ignored_bytes > 0 {
+            writeln!(out, "{}", ignored(self.ignored_bytes))?;
+        }
         Ok(())
     }
+}
+
+/// Where more was asked for than there is.
+pub(super) fn ends_before(at: String) -> String {
+    format!("The recording ends at {at}, before the time that was asked for.")
+}
+
+/// Where something follows the end of a recording.
+pub(super) fn ignored(bytes: u64) -> String {
+    let bytes = number(bytes);
+    format!("{bytes} bytes follow the end of the recording and are ignored; they are none of it.")
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn in_words(seconds: Seconds) -> String {

@@ -79,6 +79,16 @@ fn read(token: &str) -> Option<(Mark, u64)> {
     Some((Mark::parse(mark)?, number.parse().ok()?))
 }
 
+/// What the queue may be sorted by.
+pub(crate) fn orders() -> impl Iterator<Item = &'static str> {
+    SORTS.iter().map(|(word, _)| *word)
+}
+
+/// The places of the queue, as they are written.
+pub(crate) fn places() -> impl Iterator<Item = &'static str> {
+    PLACES.iter().map(|(word, _)| *word)
+}
+
 const SORTS: &[(&str, QueueSortBy)] = &[
     ("place", QueueSortBy::Place),
     ("namespace", QueueSortBy::Namespace),

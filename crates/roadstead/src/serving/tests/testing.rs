@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 
 use crate::serving::listening::Limits;
 use crate::serving::{
-    Answer, Health, ProcessMetrics, Served, Serving, ServingError, ServingOptions, Source,
+    Answer, Health, Ports, ProcessMetrics, Served, Serving, ServingError, ServingOptions, Source,
     Unavailable,
 };
 
@@ -48,12 +48,12 @@ impl Harbour {
             source: scheduler.clone(),
             health: health.clone(),
             process: Arc::new(ProcessMetrics::default()),
-            cluster: Some(api.clone().client()),
             more: Router::new()
                 .route("/more", axum::routing::get(|| async { "more" }))
                 .route("/large", axum::routing::get(|| async { "x".repeat(64 << 20) })),
         };
-        let serving = Serving::start_within(&options, served, limits).await?;
+        let cluster = Some(api.clone().client());
+        let serving = Ports::open_within(&options, cluster, limits).await?.serve(served);
         Ok(Self { serving, health, api, scheduler })
     }
 

@@ -581,7 +581,7 @@ const BROKEN: &[(&str, &[&str])] = &[
     (
         "parallelism: 1\n---\nparallelism: 2",
         &[
-            "5:1 there must be one document only",
+            "5:1 there must be one document only, a KubeSchedulerConfiguration",
         ],
     ),
     (

@@ -189,7 +189,7 @@ fn the_place_in_the_line_is_told() {
     assert_eq!(explained.whereabouts, Whereabouts::Active { before: 2 });
     assert_eq!(
         explained.to_string(),
-        "default/web is ready for 0s, not tried yet; 2 pods are tried before it.\n1 node would take \
+        "default/web is ready, not tried yet; 2 pods are tried before it.\n1 node would take \
          it now.\n"
     );
 }

@@ -75,7 +75,7 @@ async fn the_queue_is_a_document() {
     let out = out.expect("it answers");
     let listed: Value = serde_saphyr::from_str(&out).expect("it is YAML");
     assert_eq!(listed["items"][0]["gatedBy"], "SchedulingGates");
-    let error = run(format!("queue -w -o json --server {server}")).await.expect_err("no end");
+    let error = run(format!("queue -w -o yaml --server {server}")).await.expect_err("no end");
     assert!(error.contains("--watch"), "{error}");
 }
 
@@ -136,7 +136,7 @@ async fn what_is_wrong_is_told_with_the_way_out() {
         ("queue --kubeconfig x --insecure-skip-tls-verify".to_owned(), vec!["cannot be used with"]),
         ("queue -w --limit 3".to_owned(), vec!["cannot be used with"]),
         ("queue --certificate-authority /nowhere".to_owned(), vec!["--certificate-authority"]),
-        (format!("queue --place limbo --server {odd}/x"), vec!["not understood"]),
+        (format!("queue --place gated --server {odd}/x"), vec!["not understood"]),
     ];
     for (line, parts) in rows {
         let error = run(line.clone()).await.expect_err(&line);

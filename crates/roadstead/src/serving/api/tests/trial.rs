@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::stage::TestStage;
 use crate::serving::tests::FakeScheduler;
-use crate::serving::{Health, ProcessMetrics, Served, Serving, ServingOptions, shown};
+use crate::serving::{Health, Ports, ProcessMetrics, Served, ServingOptions, shown};
 
 #[derive(Parser)]
 struct Line {
@@ -29,10 +29,9 @@ async fn made_up_requests_are_answered_as_described() {
             source: std::sync::Arc::new(FakeScheduler::default()),
             health: std::sync::Arc::new(Health::new()),
             process: std::sync::Arc::new(ProcessMetrics::default()),
-            cluster: None,
             more: shown(TestStage::crowded(can_change)),
         };
-        let serving = Serving::start(&options, served).await.expect("it serves");
+        let serving = Ports::open(&options, None).await.expect("it opens").serve(served);
         let address = serving.insecure_address().expect("it serves plain HTTP");
         let check = check.clone();
         let run = move || Command::new(check).arg(format!("http://{address}")).status();

@@ -49,10 +49,7 @@ fn who_has_not_permitted_it_is_told() {
 
     cluster.after(50);
     let text = cluster.explained("web");
-    assert!(
-        text.starts_with("default/web waits for an event for 0s, after 1 attempt.\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("default/web waits for an event, after 1 attempt.\n"), "{text}");
     assert!(text.contains("\nHarbourmaster refuses no node now\n"), "{text}");
 }
 
@@ -76,11 +73,29 @@ fn a_backoff_is_told_with_its_end() {
     cluster.scheduler.node_set(large, cluster.now);
     assert_eq!(
         cluster.explained("web"),
-        "default/web backs off for 0s, after 1 attempt; its backoff ends in 1s.\n1 node would take \
+        "default/web backs off, after 1 attempt; its backoff ends in 1s.\n1 node would take \
          it now.\nNodeResourcesFit refuses no node now\n"
     );
     cluster.after(2);
     assert_eq!(cluster.explained("web"), "default/web is on n1.\n");
+}
+
+#[test]
+fn a_pod_that_was_woken_is_in_its_place_since_then() {
+    let mut cluster = TestCluster::new();
+    cluster.show(node("n1", "cpu=1"));
+    cluster.set_pod("web", pod("cpu=2"));
+    cluster.run();
+    cluster.now = cluster.now + Duration::from_millis(13_500);
+    let large = cases::with(node("n1", "cpu=2"), json!({}));
+    let large = testing::node(&mut cluster.world, large);
+    cluster.scheduler.node_set(large, cluster.now);
+    cluster.now = cluster.now + Duration::from_millis(400);
+    let text = cluster.explained("web");
+    assert!(text.starts_with("default/web is ready for 0.4s, after 1 attempt;"), "{text}");
+    let explained = cluster.scheduler.explain(&key("web"), cluster.now).expect("it is there");
+    let data = serde_json::to_value(explained).expect("it serialises");
+    assert_eq!(data["since"], json!(1013.5));
 }
 
 #[test]
@@ -92,7 +107,7 @@ fn a_backoff_after_an_error_is_told() {
     cluster.run();
     assert_eq!(
         cluster.explained("web"),
-        "default/web backs off after an error for 0s, after 1 attempt; its backoff ends in 1s.\n1 \
+        "default/web backs off after an error, after 1 attempt; its backoff ends in 1s.\n1 \
          node would take it now.\n"
     );
 }
