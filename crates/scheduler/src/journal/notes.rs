@@ -46,7 +46,7 @@ pub(super) struct Notes {
 impl Notes {
     pub(super) fn new(limits: JournalLimits, writing: Writing) -> Self {
         Self {
-            notes: writing.paper(),
+            notes: Vec::with_capacity(MOST_NOTES),
             names: Names::new(limits.names),
             classes: Classes::new(limits.classes),
             writing,
@@ -74,8 +74,10 @@ impl Notes {
         if self.notes.is_empty() {
             return;
         }
-        let paper = self.writing.paper();
-        self.writing.take(std::mem::replace(&mut self.notes, paper));
+        // Copied at once: whatever the writer had its hands on is slow to come back, bit by bit.
+        let mut paper = self.writing.paper();
+        paper.append(&mut self.notes);
+        self.writing.take(paper);
     }
 
     /// Where it is written down.
@@ -114,6 +116,6 @@ impl Notes {
 }
 
 /// How many notes are handed over at once.
-const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 64;
 /// How many there may be when attempts begin and nothing else happens.
-pub(super) const MOST_NOTES: usize = 4 * AT_ONCE;
+const MOST_NOTES: usize = 4 * AT_ONCE;

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::book::Book;
-use super::notes::{MOST_NOTES, Note};
+use super::notes::{AT_ONCE, Note};
 
 /// Has notes written down: by a thread of its own, or at once.
 pub(super) struct Writing {
@@ -50,7 +50,7 @@ impl Writing {
     /// Memory for notes.
     pub(super) fn paper(&self) -> Vec<Note> {
         let paper = self.desk.tray().paper.pop();
-        paper.unwrap_or_else(|| Vec::with_capacity(MOST_NOTES))
+        paper.unwrap_or_else(|| Vec::with_capacity(AT_ONCE))
     }
 
     pub(super) fn take(&self, notes: Vec<Note>) {

@@ -108,7 +108,6 @@ fn reason(status: StatusCode) -> &'static str {
         StatusCode::FORBIDDEN => "Forbidden",
         StatusCode::NOT_FOUND => "NotFound",
         StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
-        StatusCode::REQUEST_TIMEOUT => "RequestTimeout",
         StatusCode::CONFLICT => "Conflict",
         StatusCode::PAYLOAD_TOO_LARGE => "PayloadTooLarge",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",
