@@ -48,7 +48,8 @@ fn baselines(compared: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         out,
         "With the recorded configuration unchanged, {unchanged}: so far these rules can"
     )?;
-    writeln!(out, "be trusted. With it and another seed, {other_seed}: so much is chance.")
+    writeln!(out, "be trusted. With it and another seed, {other_seed}: so much")?;
+    writeln!(out, "comes of chance, and of what these rules cannot know.")
 }
 
 /// The pods for which most would have changed.

@@ -26,7 +26,7 @@ pub struct Comparison {
     pub other_evictions: usize,
     /// What the same rules say of the recorded configuration: how far they can be trusted.
     pub unchanged: Baseline,
-    /// The same with another seed: how much is chance.
+    /// The same with another seed: how much comes of chance, and of what the rules cannot know.
     pub other_seed: Baseline,
     /// Every pod that waited for a scheduler: what would have changed most comes first.
     pub pods: Vec<PodComparison>,
